@@ -1,0 +1,242 @@
+"""Everything a session tells its readers: one closed union, past tense, in the order it happened.
+
+Every event carries `agent_id`, and `task_id` when the agent is a subagent. Readers match on the class and end with
+`assert_never`. The transcript stores all but the deltas.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from ensign.protocol.approvals import ApprovalRequest, Outcome
+from ensign.protocol.messages import Message, StopReason, ToolCall, Usage
+from ensign.protocol.tasks import TaskRecord
+from ensign.protocol.value import Value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Of(Value):
+    """Whose event it is."""
+
+    agent_id: str
+    task_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnStarted(_Of):
+    """A prompt began to be worked on. The first event of its turn."""
+
+    turn_id: str
+    kind: Literal["turn_started"] = "turn_started"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepStarted(_Of):
+    """A model request is about to be sent. `step` counts from 1 in its turn."""
+
+    turn_id: str
+    step: int
+    model: str
+    kind: Literal["step_started"] = "step_started"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepRestarted(_Of):
+    """The request is sent again: drop this step's deltas."""
+
+    turn_id: str
+    step: int
+    reason: str
+    kind: Literal["step_restarted"] = "step_restarted"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextDelta(_Of):
+    """A piece of assistant text. Concatenating all deltas of a step gives its full text."""
+
+    turn_id: str
+    text: str
+    kind: Literal["text_delta"] = "text_delta"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThinkingDelta(_Of):
+    """A piece of the model's reasoning."""
+
+    turn_id: str
+    text: str
+    kind: Literal["thinking_delta"] = "thinking_delta"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageAdded(_Of):
+    """A message joined the conversation; after it the deltas of its step are obsolete."""
+
+    message: Message
+    kind: Literal["message_added"] = "message_added"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolStarted(_Of):
+    """A call passed the gate and begins to run. `activity` is what it does, in words."""
+
+    turn_id: str
+    call: ToolCall
+    activity: str
+    kind: Literal["tool_started"] = "tool_started"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolProgress(_Of):
+    """News of a running call, for people."""
+
+    call_id: str
+    text: str
+    kind: Literal["tool_progress"] = "tool_progress"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolFinished(_Of):
+    """The result of a call. Exactly one per call the model made, started or not.
+
+    `diff` is a unified diff for people when a file was changed; `denied_by` names who refused, if somebody did.
+    """
+
+    turn_id: str
+    call_id: str
+    tool: str
+    text: str
+    is_error: bool
+    denied_by: str | None = None
+    diff: str | None = None
+    kind: Literal["tool_finished"] = "tool_finished"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovalRequested(_Of):
+    """A person is asked. Open until `ApprovalResolved` with the same id."""
+
+    request: ApprovalRequest
+    kind: Literal["approval_requested"] = "approval_requested"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovalResolved(_Of):
+    """The question is closed. `outcome` is None when nobody answered; `reason` then says why it counts as denied."""
+
+    approval_id: str
+    outcome: Outcome | None
+    reason: str
+    kind: Literal["approval_resolved"] = "approval_resolved"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskChanged(_Of):
+    """A task's record, whole. The last one received is the truth."""
+
+    record: TaskRecord
+    kind: Literal["task_changed"] = "task_changed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Todo(Value):
+    """One entry of an agent's own to-do list."""
+
+    content: str
+    status: Literal["pending", "in_progress", "completed"]
+    active_form: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TodoChanged(_Of):
+    """The agent's to-do list, whole."""
+
+    todos: tuple[Todo, ...]
+    kind: Literal["todo_changed"] = "todo_changed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UsageReported(_Of):
+    """What one request used (O2). Each request is reported once, by the agent that sent it."""
+
+    model: str
+    usage: Usage
+    first_token_s: float | None
+    wall_s: float
+    purpose: Literal["step", "wrap_up", "summary", "compaction"] = "step"
+    kind: Literal["usage_reported"] = "usage_reported"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compacted(_Of):
+    """The conversation was shortened. Token figures are estimates."""
+
+    before_tokens: int
+    after_tokens: int
+    how: Literal["cleared", "summarized"]
+    kind: Literal["compacted"] = "compacted"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notice(_Of):
+    """Something a person should know that is no one's message."""
+
+    level: Literal["info", "warning", "error"]
+    text: str
+    kind: Literal["notice"] = "notice"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnEnded(_Of):
+    """The turn came to an end it knows by name. Nothing with this `turn_id` comes after it."""
+
+    turn_id: str
+    stop: StopReason
+    reason: str = ""
+    kind: Literal["turn_ended"] = "turn_ended"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnFailed(_Of):
+    """The turn broke. `message` is for people and says what to do; nothing with this `turn_id` comes after it."""
+
+    turn_id: str
+    message: str
+    partial_text: str = ""
+    kind: Literal["turn_failed"] = "turn_failed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunEnded(_Of):
+    """The command line's last line."""
+
+    status: str
+    report: str
+    usage: Usage
+    tasks: tuple[Mapping[str, Any], ...]
+    kind: Literal["run_ended"] = "run_ended"
+
+
+Event = (
+    TurnStarted
+    | StepStarted
+    | StepRestarted
+    | TextDelta
+    | ThinkingDelta
+    | MessageAdded
+    | ToolStarted
+    | ToolProgress
+    | ToolFinished
+    | ApprovalRequested
+    | ApprovalResolved
+    | TaskChanged
+    | TodoChanged
+    | UsageReported
+    | Compacted
+    | Notice
+    | TurnEnded
+    | TurnFailed
+    | RunEnded
+)

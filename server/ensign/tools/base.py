@@ -1,0 +1,121 @@
+"""What a tool is: its words for the model, what it would touch, and how it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ensign.workspace.processes import Processes
+from ensign.workspace.view import FileView
+
+from ensign.protocol.access import Access, Effect
+from ensign.protocol.events import Todo
+from ensign.protocol.messages import Image, ToolSchema
+from ensign.protocol.tasks import CommandRun, FileChange
+
+Arguments = Mapping[str, Any]
+
+
+@dataclass(slots=True)
+class TodoList:
+    """An agent's own to-do list; `TodoWrite` replaces it whole."""
+
+    todos: tuple[Todo, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolContext:
+    """What a tool may touch. Nothing else reaches it: no globals, no cwd, no environment.
+
+    Attributes:
+        agent_name: the subagent's name, or `main`; labels edits and refusals.
+        cwd: the agent's working directory, absolute; relative paths resolve against it.
+        roots: the workspace folders.
+        files: this agent's view of files (what it has read, in which version).
+        output_dir: where long outputs are spilled; reading it needs no approval.
+        progress: tells people what a running call does; never waits.
+        require: the gate once more, for accesses that are known only while running.
+
+    Raises (from `require`):
+        DeniedError: the access was not allowed.
+    """
+
+    session_id: str
+    agent_id: str
+    task_id: str | None
+    call_id: str
+    agent_name: str
+    cwd: Path
+    roots: tuple[Path, ...]
+    files: FileView
+    processes: Processes
+    todos: TodoList
+    output_dir: Path
+    progress: Callable[[str], None]
+    require: Callable[[Sequence[Access]], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolOutput:
+    """What a tool returns: `text` for the model, the rest for the record and for people.
+
+    Attributes:
+        is_error: the call ran but failed in a way the model must see (a command's non-zero exit is not an error).
+        diff: a unified diff for people.
+    """
+
+    text: str
+    images: tuple[Image, ...] = ()
+    is_error: bool = False
+    files: tuple[FileChange, ...] = ()
+    command: CommandRun | None = None
+    diff: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preview:
+    """What an edit would change, shown before a person answers."""
+
+    path: Path
+    before: str
+    after: str
+
+
+def no_accesses(_ctx: ToolContext, _arguments: Arguments) -> Sequence[Access]:
+    """For tools that touch nothing but the session's records."""
+    return ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool:
+    """A tool, declared in one place (T2); there is no other list that says what it may do.
+
+    Attributes:
+        parameters: JSON Schema of the arguments; they are checked against it before `accesses` and `run`.
+        effect: what the tool does at most; decides permission defaults.
+        parallel: whether neighbouring calls of one message may run side by side.
+        subagent, background: whether a subagent, and one in the background, may have it.
+        accesses: what a call with these arguments would touch, without doing it; may stat, never blocks for long.
+        run: does it. Raises `ToolError` with a sentence for the model.
+        activity: what a call does in words for people (`searching for "parse_"`).
+        preview: for edits, the change before it is made; None where there is nothing to show.
+    """
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+    effect: Effect
+    parallel: bool
+    subagent: bool
+    background: bool
+    run: Callable[[ToolContext, Arguments], Awaitable[ToolOutput]]
+    accesses: Callable[[ToolContext, Arguments], Sequence[Access]]
+    activity: Callable[[Arguments], str]
+    preview: Callable[[ToolContext, Arguments], Awaitable[Preview | None]] | None = None
+    origin: str = field(default="built-in")
+
+    def schema(self) -> ToolSchema:
+        """What the model is told."""
+        return ToolSchema(name=self.name, description=self.description, parameters=self.parameters)
