@@ -66,7 +66,7 @@ def workspace(tmp_path: Path) -> Path:
 async def open_workbench(
     chromium: Browser, editor: EditorServer, workspace: Path, request: pytest.FixtureRequest
 ) -> AsyncIterator[OpenWorkbench]:
-    """Give a function that opens a window: `await open_workbench(folder=workspace, editor=editor, theme="dark")`.
+    """Give a function that opens a window; it takes `folder`, `editor` and `theme` by name, all optional.
 
     After a failed test, a picture of each window and the editor's logs stay in `tests/editor/output/`.
     """
