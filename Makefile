@@ -12,8 +12,6 @@ PYTHON := $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 VSIX := extension/ensign.vsix
 EDITOR := .cache/editor
-# For Node programs of ours that want a newer Node than the machine's.
-NODE24 := $(CURDIR)/$(EDITOR)/node24/node_modules/.bin
 
 .PHONY: help
 help: ## say what there is
@@ -21,7 +19,7 @@ help: ## say what there is
 
 # ---- what people type -----------------------------------------------------------------------------------------------
 
-.PHONY: run test editor check fmt bench soak vsix
+.PHONY: run test editor check fmt bench soak vsix protocol
 run: .venv/.ok ## ask a question about a folder (DIR=, ASK=): a main agent delegates, a report with evidence comes out
 	@$(BIN)/ensign run "$(ASK)" --cwd "$(DIR)"
 
@@ -50,6 +48,9 @@ soak: .venv/.ok ## run the tests that take minutes
 	$(BIN)/pytest -m soak --timeout=3600 tests
 
 vsix: $(VSIX) ## build the installable extension with the server inside
+
+protocol: .venv/.ok ## write the extension's message types anew from the server's
+	$(BIN)/python -m ensign.protocol.typescript extension/src/protocol.ts
 
 # ---- the parts of `test` ---------------------------------------------------------------------------------------------
 
