@@ -93,8 +93,8 @@ def render() -> str:
     writer = _Writer()
     for module in (messages, approvals, tasks, events, wire):
         for member in vars(module).values():
-            public = isinstance(member, type) and member.__module__ == module.__name__
-            if public and not member.__name__.startswith("_"):
+            own = isinstance(member, type) and member.__module__ == module.__name__
+            if own and not member.__name__.startswith("_") and (is_dataclass(member) or issubclass(member, Enum)):
                 writer.name(member)
     event = f"export type Event = {writer.type(events.Event)};\n"
     return HEADER + "\n" + "\n".join(writer.done.values()) + "\n" + event
