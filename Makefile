@@ -94,4 +94,4 @@ $(VSIX): extension/node_modules/.ok pyproject.toml $(shell find extension server
     -not -path '*/node_modules/*' -not -path '*/__pycache__/*' -not -path 'extension/out/*' -not -path 'extension/dist/*' \
     -not -path 'extension/server/*' -not -name '*.vsix' 2>/dev/null)
 	cd extension && npm run --silent package
-	@touch $@
+	@test -f $@ && touch $@
