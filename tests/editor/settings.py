@@ -52,14 +52,6 @@ CHROMIUM_FLAGS = (
 )
 
 
-def no_text() -> dict[str, str]:
-    return {}
-
-
-def no_settings() -> dict[str, object]:
-    return {}
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EditorOptions:
     """How one editor is started.
@@ -68,7 +60,7 @@ class EditorOptions:
     inherit. With `trust_prompts` the editor asks whether a folder is trusted; without, every folder is.
     """
 
-    settings: Mapping[str, object] = field(default_factory=no_settings)
-    env: Mapping[str, str] = field(default_factory=no_text)
+    settings: Mapping[str, object] = field(default_factory=dict[str, object])
+    env: Mapping[str, str] = field(default_factory=dict[str, str])
     extensions: tuple[Path, ...] = (VSIX,)
     trust_prompts: bool = False
