@@ -29,7 +29,7 @@ async def test_the_window_shows_the_folder_in_each_theme(workbench: Workbench) -
 
 
 async def test_extension_and_its_host_get_the_environment_of_the_test(workbench: Workbench) -> None:
-    await expect(workbench.status_item("probe of the test")).to_be_visible(timeout=20_000)
+    await expect(workbench.status_item("probe of the test")).to_be_visible()
     await expect((await workbench.output("Probe")).filter(has_text="probe is awake")).to_be_visible()
 
 
@@ -43,7 +43,7 @@ async def test_views_rows_and_webviews_are_found_and_clicked(workbench: Workbenc
 
 
 async def test_toasts_modals_and_context_menus_are_answered(workbench: Workbench) -> None:
-    await expect(workbench.status_item("probe")).to_be_visible(timeout=20_000)
+    await expect(workbench.status_item("probe")).to_be_visible()
     await workbench.command("Probe: Ask")
     await workbench.answer_toast("[probe]", "Allow once")
     await expect(workbench.status_item("answer Allow once")).to_be_visible()
@@ -74,7 +74,7 @@ async def test_nothing_of_an_editor_outlives_it(editor_options: EditorOptions) -
 
 async def test_an_extension_host_ends_with_its_window(open_workbench: OpenWorkbench) -> None:
     workbench = await open_workbench()
-    await expect(workbench.status_item("probe")).to_be_visible(timeout=20_000)
+    await expect(workbench.status_item("probe")).to_be_visible()
     assert hosts(workbench)
     await workbench.page.goto("about:blank")
     deadline = time.monotonic() + 20

@@ -49,7 +49,7 @@ class Workbench:
         await self.quick_input().fill(name)
         await self.quick_pick(name).click()
         await expect(self.quick_input()).to_be_hidden()
-        await expect(self.page.locator(f".monaco-workbench.{css}")).to_be_attached(timeout=10_000)
+        await expect(self.page.locator(f".monaco-workbench.{css}")).to_be_attached()
 
     async def screenshot(self, label: str) -> Path:
         """Keep a picture of the window in `tests/editor/output/` and return its path."""
@@ -166,7 +166,7 @@ class Workbench:
         lines: list[tuple[float, str]] = await self.lines().evaluate_all(script)
         return "\n".join(line.replace("\u00a0", " ") for _, line in lines)
 
-    async def expect_text(self, part: str, timeout_s: float = 10) -> None:
+    async def expect_text(self, part: str, timeout_s: float = 20) -> None:
         """Wait until the visible text of the editors contains `part`."""
         text = ""
         for _ in range(int(timeout_s * 10)):
