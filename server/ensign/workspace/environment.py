@@ -1,0 +1,37 @@
+"""The environment of a command that an agent runs: what programs need, and no key of ours or the user's."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+_KEY_WORDS = re.compile(
+    r"(^|_)(API_?KEYS?|KEYS?|TOKENS?|SECRETS?|PASSWORDS?|PASSWD|PASSPHRASE|CREDENTIALS?|PAT|CONNECTION_STRING)(_|$)"
+    r"|APIKEY|ACCESSKEY|SECRETKEY",
+    re.IGNORECASE,
+)
+"""By word, so that `SSH_AUTH_SOCK`, `KEYBOARD` and `MONKEY` stay."""
+_OURS = re.compile(r"^(ENSIGN|OPENAI|ANTHROPIC|CLAUDE)_", re.IGNORECASE)
+_CODE = re.compile(r"^(BASH_ENV|ENV|PROMPT_COMMAND|SHELLOPTS|BASHOPTS|BASH_FUNC_.*|RIPGREP_CONFIG_PATH)$")
+"""Read by a shell before the command line: with them a line would not mean what was judged."""
+_MIN_SECRET = 8
+
+_FIXED = {
+    "TERM": "dumb",
+    "NO_COLOR": "1",
+    "PAGER": "cat",
+    "GIT_PAGER": "cat",
+    "GIT_TERMINAL_PROMPT": "0",
+}
+
+
+def child_environment(base: Mapping[str, str]) -> dict[str, str]:
+    """Return `base` without keys, tokens and passwords, also where another variable repeats the value of one."""
+    dropped = {name for name in base if _KEY_WORDS.search(name) or _OURS.match(name) or _CODE.match(name)}
+    secrets = {base[name] for name in dropped if _KEY_WORDS.search(name) and len(base[name]) >= _MIN_SECRET}
+    kept = {
+        name: value
+        for name, value in base.items()
+        if name not in dropped and not any(secret in value for secret in secrets)
+    }
+    return kept | _FIXED

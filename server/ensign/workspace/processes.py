@@ -1,0 +1,253 @@
+"""The commands of all agents: each in a process group of its own, none left behind."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import BinaryIO, Literal
+
+from ensign.protocol.errors import ToolError
+from ensign.workspace import proctable
+from ensign.workspace.child import Child, Spawn
+from ensign.workspace.environment import child_environment
+from ensign.workspace.output import Captured, Output
+from ensign.workspace.reaper import Reaper
+
+MARKER = "ENSIGN_COMMAND"
+"""Variable that every command carries; its value names the commands it runs in, outermost first."""
+
+KEEP_BYTES = 30_000
+FILE_BYTES = 64 << 20
+_STOP_GRACE_S = 0.3
+_TIMEOUT_GRACE_S = 0.7
+_LEFT_GRACE_S = 0.2
+_FLOOD_PAUSE_S = 0.02
+_PROGRESS_S = 0.5
+_WATCH_S = 0.25
+_ERROR_BYTES = 8000
+PROCESS_LIMIT = 2000
+"""More processes and threads than this, started while a command runs and half of them its own, stop the command."""
+_SHELL_FOLDERS = ("/bin", "/usr/bin", "/usr/local/bin", "/opt/homebrew/bin", "/run/current-system/sw/bin")
+
+Stopped = Literal["time", "processes"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """A command line to run.
+
+    Attributes:
+        line: for the shell.
+        output: the file for what is too long to return; made only then.
+        on_output: told the latest line now and then.
+    """
+
+    line: str
+    cwd: Path
+    agent_id: str
+    timeout_s: float
+    output: Path
+    on_output: Callable[[str], None] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandResult:
+    """What became of a command.
+
+    Attributes:
+        exit_code: of the shell (128 + n when signal n ended it); None when it was stopped.
+        stopped: why: its time ran out, or it started too many processes.
+        ended: what it had left in the background and was ended with it, as `pid command line`.
+    """
+
+    exit_code: int | None
+    stopped: Stopped | None
+    output: Captured
+    ended: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Program:
+    """A program of ours to run, without a shell; `stdin` is an open file, or None for no input."""
+
+    argv: Sequence[str]
+    cwd: Path
+    agent_id: str
+    stdin: BinaryIO | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProgramResult:
+    """What became of a program of ours; `exit_code` None when it was stopped because enough was read."""
+
+    exit_code: int | None
+    errors: str
+
+
+class Processes:
+    """Runs commands and our own helper programs, and knows which agent's they are."""
+
+    def __init__(self, environment: Mapping[str, str], *, shell: Path | None = None) -> None:
+        """Take what all commands share.
+
+        Args:
+            environment: the server's; children get it without keys.
+            shell: which shell reads command lines; by default bash, or sh where there is none.
+        """
+        self._environment = child_environment(environment)
+        self._outer = environment.get(MARKER, "")
+        self._token = secrets.token_hex(8)
+        self._count = 0
+        self._shell = shell or _find_shell()
+        self._reaper = Reaper(self._token)
+        self._running: dict[str, set[Child]] = {}
+
+    @property
+    def running(self) -> int:
+        """How many commands and programs run now."""
+        return sum(len(children) for children in self._running.values())
+
+    async def run(self, command: Command) -> CommandResult:
+        """Run a command line to the end of its shell, and end what it left in the background.
+
+        Raises:
+            ToolError: it could not be started.
+            asyncio.CancelledError: after all of it is gone.
+        """
+        output = Output(command.output, keep_bytes=KEEP_BYTES, file_bytes=FILE_BYTES)
+        loop = asyncio.get_running_loop()
+        next_told = 0.0
+
+        def take(chunk: bytes) -> None:
+            nonlocal next_told
+            output.write(chunk)
+            if output.full:
+                child.pause(_FLOOD_PAUSE_S)
+            if command.on_output is not None and loop.time() >= next_told:
+                next_told = loop.time() + _PROGRESS_S
+                command.on_output(output.last_line())
+
+        child = self._start(command.agent_id, self._argv(command.line), command.cwd, take)
+        try:
+            stopped = await self._wait(child, command.timeout_s)
+            child.drain()
+            left = {} if stopped else await child.survivors()
+            if left or stopped:
+                await child.end(_TIMEOUT_GRACE_S if stopped else _LEFT_GRACE_S)
+            code = child.finish()
+            ended = tuple(f"{pid} {line}" for pid, line in sorted(left.items()))
+            return CommandResult(
+                exit_code=None if stopped else code, stopped=stopped, output=output.finish(), ended=ended
+            )
+        except asyncio.CancelledError:
+            await child.end(_STOP_GRACE_S)
+            raise
+        finally:
+            child.kill()
+            output.discard()
+            self._forget(command.agent_id, child)
+
+    async def capture(self, program: Program, on_output: Callable[[bytes], bool]) -> ProgramResult:
+        """Run a program of ours and hand on what it writes, until it ends or `on_output` says False (enough).
+
+        Raises:
+            ToolError: it could not be started.
+            asyncio.CancelledError: after it is gone.
+        """
+        enough = asyncio.Event()
+
+        def take(chunk: bytes) -> None:
+            if not enough.is_set() and not on_output(chunk):
+                enough.set()
+                child.stop_listening()
+                child.ask_to_end()
+
+        # A file and not a pipe: nobody need read it for the program to go on.
+        with TemporaryFile() as errors:
+            child = self._start(program.agent_id, program.argv, program.cwd, take, stdin=program.stdin, errors=errors)
+            try:
+                await child.wait(None)
+                while child.drain():
+                    pass
+                code = child.finish()
+                errors.seek(0)
+                words = errors.read(_ERROR_BYTES).decode("utf-8", "replace").strip()
+                return ProgramResult(exit_code=None if enough.is_set() else code, errors=words)
+            finally:
+                child.kill()
+                self._forget(program.agent_id, child)
+
+    async def kill_all(self, agent_id: str) -> None:
+        """End everything an agent runs; returns when it is gone."""
+        children = list(self._running.get(agent_id, ()))
+        await asyncio.gather(*(child.end(_STOP_GRACE_S) for child in children))
+
+    async def close(self) -> None:
+        """End everything."""
+        await asyncio.gather(*(self.kill_all(agent_id) for agent_id in list(self._running)))
+        self._reaper.close()
+
+    def kill_now(self) -> None:
+        """End everything without waiting, for the last moment of the server."""
+        for children in list(self._running.values()):
+            for child in list(children):
+                child.kill()
+        self._reaper.close()
+
+    def _argv(self, line: str) -> list[str]:
+        quiet = ["--noprofile", "--norc"] if self._shell.name == "bash" else []
+        return [str(self._shell), *quiet, "-c", line]
+
+    async def _wait(self, child: Child, timeout_s: float) -> Stopped | None:
+        """Wait for the shell, and watch that it does not fill the machine with processes."""
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + timeout_s
+        crowd = proctable.task_count() + PROCESS_LIMIT
+        while (left := deadline - loop.time()) > 0:
+            if await child.wait(min(left, _WATCH_S)):
+                return None
+            if proctable.task_count() > crowd and await child.count() > PROCESS_LIMIT // 2:
+                return "processes"
+        return "time"
+
+    def _start(
+        self,
+        agent_id: str,
+        argv: Sequence[str],
+        cwd: Path,
+        take: Callable[[bytes], None],
+        *,
+        stdin: BinaryIO | None = None,
+        errors: BinaryIO | None = None,
+    ) -> Child:
+        self._count += 1
+        marker = f"{self._token}.{self._count}."
+        env = self._environment | {MARKER: f"{self._outer} {marker}".strip(), "PWD": str(cwd)}
+        spawn = Spawn(argv=argv, cwd=cwd, env=env, marker=marker, stdin=stdin, errors=errors)
+        try:
+            child = Child(spawn, take)
+        except FileNotFoundError as error:
+            missing = argv[0] if cwd.is_dir() else f"the folder {cwd}"
+            raise ToolError(f"cannot run the command: {missing!r} does not exist") from error
+        except OSError as error:
+            raise ToolError(f"cannot run the command: {error.strerror or error}") from error
+        self._running.setdefault(agent_id, set()).add(child)
+        self._reaper.watch(child.pid)
+        return child
+
+    def _forget(self, agent_id: str, child: Child) -> None:
+        self._reaper.forget(child.pid)
+        children = self._running.get(agent_id, set())
+        children.discard(child)
+        if not children:
+            self._running.pop(agent_id, None)
+
+
+def _find_shell() -> Path:
+    found = (Path(folder, name) for name in ("bash", "sh") for folder in _SHELL_FOLDERS)
+    return next((path for path in found if os.access(path, os.X_OK)), Path("/bin/sh"))
