@@ -70,11 +70,16 @@ AssistantPart = Text | Thinking | ToolCall
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UserMessage(Value):
-    """A message to the agent; `origin` says from whom."""
+    """A message to the agent; `origin` says from whom.
+
+    `delivers` names what waited in the agent's inbox and is handed over by this message: recording the message records
+    the delivery (N2). Nothing of it is sent to a model.
+    """
 
     text: str
     images: tuple[Image, ...] = ()
     origin: Origin = "person"
+    delivers: tuple[str, ...] = ()
     kind: Literal["user"] = "user"
 
 
@@ -110,11 +115,13 @@ class ToolResult(Value):
 class ToolMessage(Value):
     """The results of one assistant message, in the order of its calls.
 
-    `note` is text that follows the results in the same user message (a fork's directive, F2).
+    `note` is text that follows the results in the same user message (a fork's directive, F2). `delivers` is as in
+    `UserMessage`: what a result told needs no notification.
     """
 
     results: tuple[ToolResult, ...]
     note: str = ""
+    delivers: tuple[str, ...] = ()
     kind: Literal["tool"] = "tool"
 
 
