@@ -1,0 +1,1 @@
+"""Agent files become `AgentDefinition`s, with diagnostics; start reading at `load.py`."""

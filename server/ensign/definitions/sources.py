@@ -1,0 +1,137 @@
+"""Where agent files are looked for, nearest first (D5), and which files of a folder count."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import ensign
+from ensign.definitions.front_matter import MAX_FILE_BYTES
+from ensign.definitions.nodes import FaultError
+from ensign.protocol.definition import Diagnostic, Severity, Source
+
+MAX_FILES = 1000
+"""Of one folder, sub-folders included."""
+
+_VENDORED = frozenset({"node_modules", "bower_components", "site-packages", "__pycache__", "vendor", "venv"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Folder:
+    """A folder of agent files.
+
+    Attributes:
+        root: the workspace folder it belongs to, None for the user's and the built-in ones.
+        trusted: whether that workspace folder is trusted.
+    """
+
+    source: Source
+    path: Path
+    root: Path | None = None
+    trusted: bool = True
+
+
+def folders(
+    *, roots: Sequence[Path], trusted: Callable[[Path], bool], user: Path, home: Path, built_in: Path
+) -> tuple[Folder, ...]:
+    """Return the folders to read, nearest first, existing or not.
+
+    A workspace folder whose agents are the user's own (someone opened the home folder) is read as the user's.
+
+    Args:
+        roots: the workspace folders.
+        trusted: whether a workspace folder is trusted.
+        user: Ensign's own folder of user agents.
+        home: the person's home folder.
+        built_in: see `built_in_folder`.
+    """
+    own = (
+        Folder(source=Source.USER, path=user),
+        Folder(source=Source.USER_CLAUDE, path=home / ".claude" / "agents"),
+    )
+    users = {folder.path.resolve() for folder in own}
+    project = (
+        Folder(source=source, path=root / place / "agents", root=root, trusted=trusted(root))
+        for source, place in ((Source.PROJECT, ".ensign"), (Source.PROJECT_CLAUDE, ".claude"))
+        for root in roots
+    )
+    return (
+        *(folder for folder in project if folder.path.resolve() not in users),
+        *own,
+        Folder(source=Source.BUILT_IN, path=built_in),
+    )
+
+
+def built_in_folder() -> Path:
+    """Where the built-in agents are: inside an installed package, or at the top of a checkout (D6)."""
+    package = Path(ensign.__file__).parent
+    installed = package / "_agents"
+    return installed if installed.is_dir() else package.parents[1] / "agents"
+
+
+def agent_files(folder: Folder) -> tuple[list[Path], list[Diagnostic]]:
+    """Return the Markdown files below the folder, sorted by path, and what could not be looked into.
+
+    Hidden and vendored entries are skipped. Links are followed, but not out of a workspace folder that is not trusted.
+    """
+    found: list[Path] = []
+    faults: list[Diagnostic] = []
+    seen: set[tuple[int, int]] = set()
+    waiting = [folder.path]
+    while waiting:
+        here = waiting.pop()
+        try:
+            info = here.stat()
+            if (info.st_dev, info.st_ino) in seen or not stat.S_ISDIR(info.st_mode) or _outside(folder, here, faults):
+                continue
+            seen.add((info.st_dev, info.st_ino))
+            with os.scandir(here) as entries:
+                names = sorted(entry.name for entry in entries)
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            faults.append(fault(here, "error", "unreadable", f"cannot read the folder: {error.strerror}"))
+            continue
+        for path in (here / name for name in names if not name.startswith(".") and name not in _VENDORED):
+            if path.is_dir():
+                waiting.append(path)
+            elif path.suffix.lower() == ".md" and not _outside(folder, path, faults):
+                found.append(path)
+    found.sort(key=lambda path: path.relative_to(folder.path).as_posix())
+    if len(found) > MAX_FILES:
+        message = f"more than {MAX_FILES} files; those from here on are left out"
+        faults.append(fault(found[MAX_FILES], "error", "too-many", message))
+    return found[:MAX_FILES], faults
+
+
+def read_bytes(path: Path) -> bytes:
+    """Return the file's content, cut one byte after the limit.
+
+    Raises:
+        FaultError: it cannot be read. What is not a plain file is never opened: a pipe would block.
+    """
+    try:
+        # Opened without waiting, and judged by what was opened: a name may change its meaning in between.
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+        with open(descriptor, "rb") as file:  # noqa: PTH123 - a descriptor
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise FaultError("unreadable", "not a plain file")
+            return file.read(MAX_FILE_BYTES + 1)
+    except OSError as error:
+        raise FaultError("unreadable", f"cannot read the file: {error.strerror or error}") from error
+
+
+def fault(path: Path, severity: Severity, code: str, message: str) -> Diagnostic:
+    """A diagnostic about a file as a whole."""
+    return Diagnostic(path=path, line=1, column=1, severity=severity, code=code, message=message)
+
+
+def _outside(folder: Folder, path: Path, faults: list[Diagnostic]) -> bool:
+    if folder.trusted or folder.root is None or path.resolve().is_relative_to(folder.root.resolve()):
+        return False
+    message = "a link out of the workspace is not followed before the workspace is trusted"
+    faults.append(fault(path, "error", "outside-link", message))
+    return True

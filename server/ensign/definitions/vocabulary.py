@@ -1,0 +1,58 @@
+"""What the rest of the product knows by name, handed in, so that this layer needs nobody above it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+
+from ensign.protocol.settings import ModelSettings
+
+ROLES = ("default", "small", "large")
+ALIASES = ("haiku", "sonnet", "opus")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Vocabulary:
+    """The names that a definition may use.
+
+    Attributes:
+        tools: tools that exist.
+        later_tools: tools that the product names but does not serve yet.
+        providers: names that may stand before the slash of `provider/model`.
+        unserved: fields that are read and kept but that nothing serves yet.
+        check_rule: returns what is wrong with a permission rule, or None.
+    """
+
+    tools: frozenset[str]
+    later_tools: frozenset[str]
+    models: ModelSettings
+    providers: frozenset[str]
+    unserved: frozenset[str]
+    check_rule: Callable[[str], str | None]
+
+    def knows_model(self, name: str) -> bool:
+        """Whether `name` can be resolved; a role without a target counts, it falls back at launch (A13)."""
+        provider, slash, rest = name.partition("/")
+        if slash:
+            return bool(rest) and (provider in self.providers or provider in self.models.providers)
+        return name in self.model_names()
+
+    def model_names(self) -> tuple[str, ...]:
+        """Every model that can be named without its provider."""
+        listed = (model for provider in self.models.providers.values() for model in provider.models)
+        return ("inherit", *ROLES, *ALIASES, "offline", *self.models.aliases, *listed)
+
+
+def closest(word: str, known: Collection[str]) -> str | None:
+    """Return the known word that was probably meant; case does not count."""
+    from difflib import get_close_matches  # needed for mistakes alone
+
+    by_fold = {name.casefold(): name for name in sorted(known)}
+    close = get_close_matches(word.casefold()[:100], list(by_fold), n=1, cutoff=0.6)
+    return by_fold[close[0]] if close else None
+
+
+def did_you_mean(word: str, known: Collection[str]) -> str:
+    """Return `"; did you mean 'Read'?"`, or nothing when no known word is close."""
+    close = closest(word, known)
+    return f"; did you mean {close!r}?" if close else ""
