@@ -14,7 +14,7 @@ class Head:
     """What stands before the messages of a request; fixed for a conversation, so it is serialized once (C2).
 
     Attributes:
-        data: the bytes of the JSON body up to and with `"messages":[`, in the model's wire format.
+        data: the bytes of the JSON body up to the first message of the conversation, in the model's wire format.
         cache_key: the same for all requests of a conversation and its forks (C4).
         tools_off: the wrap-up request: the model must answer in words.
     """
@@ -115,8 +115,10 @@ class Model(Protocol):
         ...
 
     def encode(self, message: Message) -> bytes:
-        """Serialize one message as it stands in the `messages` array (several array elements where the wire needs it,
-        joined by commas); a pure function of the message, so that a request's bytes only ever grow.
+        """Serialize one message as it stands in the `messages` array.
+
+        Several array elements where the wire needs it, joined by commas. A pure function of the message, so that a
+        request's bytes only ever grow.
         """
         ...
 

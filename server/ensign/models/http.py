@@ -1,0 +1,204 @@
+"""HTTP to providers: one connection pool for each request in flight, kept warm for the next.
+
+httpcore is httpx's own engine. One pool shared by many streams collapses under fan-out (it goes over all of them at
+every change), so each request takes an idle pool of one connection, newest first, or makes one. Its asyncio backend is
+ours: the stock one costs as much again for each new connection. Redirects are never followed, so keys stay put.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import zlib
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import SplitResult, urlsplit
+
+from ensign.models.proxies import proxy_for
+
+if TYPE_CHECKING:
+    import ssl
+
+    import httpcore
+
+_MAX_IDLE = 64
+_KEEP_ALIVE_S = 55.0
+_CONNECT_S = 30.0
+
+Headers = list[tuple[bytes, bytes]]
+
+
+class UnreachableError(Exception):
+    """No connection came about; `str` says why. `refused_tls` when the certificate was not accepted."""
+
+    def __init__(self, cause: str, *, refused_tls: bool = False) -> None:
+        super().__init__(cause)
+        self.refused_tls = refused_tls
+
+
+class BrokenError(Exception):
+    """The connection broke, or the peer does not speak HTTP."""
+
+
+@dataclass(frozen=True, slots=True)
+class HttpResponse:
+    """An answer whose body has yet to be read; header names are lower case."""
+
+    status: int
+    headers: Mapping[str, str]
+    _stream: AsyncIterator[bytes]
+
+    async def chunks(self) -> AsyncGenerator[bytes, None]:
+        """Yield the body as it arrives, decompressed where a proxy compressed it unasked."""
+        encoded = self.headers.get("content-encoding", "") in ("gzip", "deflate")
+        decoder = zlib.decompressobj(47) if encoded else None
+        async for data in self._stream:
+            yield decoder.decompress(data) if decoder else data
+
+    async def read(self, limit: int) -> bytes:
+        """Return the first `limit` bytes of the body or a little more."""
+        data = b""
+        async for piece in self.chunks():
+            data += piece
+            if len(data) >= limit:
+                break
+        return data
+
+
+class HttpPool:
+    """Sends requests. `environment` is the user's; proxies are read from it and from nowhere else."""
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        self._environment = environment
+        self._idle: dict[str, list[httpcore.AsyncConnectionPool]] = {}
+        self._tls: asyncio.Future[ssl.SSLContext] | None = None
+        self._closed = False
+
+    @asynccontextmanager
+    async def send(
+        self, method: str, url: str, headers: Headers, body: bytes = b""
+    ) -> AsyncGenerator[HttpResponse, None]:
+        """Send a request and yield the response when its headers are there.
+
+        Raises:
+            UnreachableError: before anything was sent.
+            BrokenError: while sending or waiting for the headers, and from the body.
+        """
+        import httpcore
+
+        parts = urlsplit(url)
+        origin = f"{parts.scheme}://{parts.netloc}"
+        pool = await self._take(origin, parts)
+        request = httpcore.Request(
+            method,
+            url,
+            headers=[(b"host", _host(parts)), (b"content-length", b"%d" % len(body)), *headers],
+            content=body,
+            extensions={"timeout": {"connect": _CONNECT_S}},
+        )
+        whole = False
+        try:
+            response = await _answer(pool, request)
+            try:
+                names = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers}
+                stream = response.aiter_stream()
+                yield HttpResponse(response.status, names, _guarded(stream))
+                whole = True
+            finally:
+                await response.aclose()
+        finally:
+            await self._give_back(origin, pool, keep=whole)
+
+    async def aclose(self) -> None:
+        """Close the idle connections; those in use close when their request ends."""
+        self._closed = True
+        idle = [pool for pools in self._idle.values() for pool in pools]
+        self._idle.clear()
+        for pool in idle:
+            await pool.aclose()
+
+    async def _take(self, origin: str, parts: SplitResult) -> httpcore.AsyncConnectionPool:
+        idle = self._idle.get(origin)
+        if idle:
+            return idle.pop()
+        import httpcore
+
+        from ensign.models.network import AsyncioBackend
+
+        tls = await self._tls_context() if parts.scheme == "https" else None
+        proxy = proxy_for(parts.scheme, parts.hostname or "", parts.port, self._environment)
+        if proxy is None:
+            return httpcore.AsyncConnectionPool(
+                ssl_context=tls,
+                max_connections=1,
+                keepalive_expiry=_KEEP_ALIVE_S,
+                network_backend=AsyncioBackend(),
+            )
+        return httpcore.AsyncHTTPProxy(
+            proxy_url=proxy.url,
+            proxy_auth=proxy.auth,
+            ssl_context=tls,
+            max_connections=1,
+            keepalive_expiry=_KEEP_ALIVE_S,
+            network_backend=AsyncioBackend(),
+        )
+
+    async def _give_back(self, origin: str, pool: httpcore.AsyncConnectionPool, *, keep: bool) -> None:
+        idle = self._idle.setdefault(origin, [])
+        if keep and not self._closed and len(idle) < _MAX_IDLE:
+            idle.append(pool)
+        else:
+            await pool.aclose()
+
+    async def _tls_context(self) -> ssl.SSLContext:
+        """Return the one context, made in a thread at the first `https` request (it reads every root certificate)."""
+        if self._tls is None:
+            self._tls = asyncio.ensure_future(asyncio.to_thread(_make_tls))
+        return await asyncio.shield(self._tls)
+
+
+def _make_tls() -> ssl.SSLContext:
+    import ssl
+
+    import certifi
+
+    context = ssl.create_default_context()
+    context.load_verify_locations(certifi.where())
+    return context
+
+
+async def _answer(pool: httpcore.AsyncConnectionPool, request: httpcore.Request) -> httpcore.Response:
+    import httpcore
+
+    try:
+        return await pool.handle_async_request(request)
+    except (httpcore.NetworkError, httpcore.ProtocolError, httpcore.TimeoutException) as error:
+        raise BrokenError(_words(error)) from error
+
+
+async def _guarded(stream: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]:
+    import httpcore
+
+    try:
+        async for data in stream:
+            yield data
+    except (httpcore.NetworkError, httpcore.ProtocolError, httpcore.TimeoutException) as error:
+        raise BrokenError(_words(error)) from error
+
+
+def _words(error: Exception) -> str:
+    return str(error).rstrip(".") or type(error).__name__
+
+
+def _host(parts: SplitResult) -> bytes:
+    return parts.netloc.rpartition("@")[2].encode("ascii", "replace")
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host name or address is this machine."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
