@@ -45,11 +45,14 @@ class Access:
         effect: how it is touched.
         target: as spelled by the model: a path, a command line, a URL, an agent name.
         path: the target resolved (links, `..`, `~`), for files; None otherwise.
+        ask: why a person must be asked whatever rules and mode allow (a deny still denies), or None; for example that
+            unsaved text would be replaced.
     """
 
     effect: Effect
     target: str
     path: Path | None = None
+    ask: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -47,11 +47,16 @@ def to_wire(value: Any) -> Any:
     return value
 
 
-@cache
+_ADAPTERS: dict[Any, TypeAdapter[Any]] = {}
+"""Validators by class, made at first use; a cache of pure values."""
+
+
 def _adapter(cls: type[T]) -> TypeAdapter[T]:
     from pydantic import TypeAdapter
 
-    return TypeAdapter(cls)
+    if cls not in _ADAPTERS:
+        _ADAPTERS[cls] = TypeAdapter(cls)
+    return _ADAPTERS[cls]
 
 
 def decode(cls: type[T], value: Any, *, what: str = "params") -> T:
@@ -63,7 +68,7 @@ def decode(cls: type[T], value: Any, *, what: str = "params") -> T:
     from pydantic import ValidationError
 
     try:
-        return _adapter(cls).validate_python(value, strict=False)
+        return _adapter(cls).validate_python(value)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = ".".join((what, *(str(part) for part in first["loc"])))

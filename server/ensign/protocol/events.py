@@ -8,12 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict
 
 from ensign.protocol.approvals import ApprovalRequest, Outcome
 from ensign.protocol.messages import Message, StopReason, ToolCall, Usage
-from ensign.protocol.tasks import TaskRecord
+from ensign.protocol.tasks import CommandRun, FileChange, TaskRecord
 from ensign.protocol.value import Value
+
+
+class Who(TypedDict):
+    """The two fields that say whose event it is, to be spread into one."""
+
+    agent_id: str
+    task_id: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +108,8 @@ class ToolProgress(_Of):
 class ToolFinished(_Of):
     """The result of a call. Exactly one per call the model made, started or not.
 
-    `diff` is a unified diff for people when a file was changed; `denied_by` names who refused, if somebody did.
+    `diff` is a unified diff for people when a file was changed; `denied_by` names who refused `target`, if somebody
+    did; `files` and `command` are what the runtime saw happen.
     """
 
     turn_id: str
@@ -110,7 +118,10 @@ class ToolFinished(_Of):
     text: str
     is_error: bool
     denied_by: str | None = None
+    target: str = ""
     diff: str | None = None
+    files: tuple[FileChange, ...] = ()
+    command: CommandRun | None = None
     kind: Literal["tool_finished"] = "tool_finished"
 
 
@@ -159,12 +170,16 @@ class TodoChanged(_Of):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UsageReported(_Of):
-    """What one request used (O2). Each request is reported once, by the agent that sent it."""
+    """What one request used (O2). Each request is reported once, by the agent that sent it.
+
+    `price_usd` is by the prices of that day, None where they are not known.
+    """
 
     model: str
     usage: Usage
     first_token_s: float | None
     wall_s: float
+    price_usd: float | None = None
     purpose: Literal["step", "wrap_up", "summary", "compaction"] = "step"
     kind: Literal["usage_reported"] = "usage_reported"
 

@@ -49,4 +49,5 @@ class RunSpec(Value):
     starter: Starter
     query_source: str
     spawn_key: str
+    call_id: str | None = None
     options: Mapping[str, Any] = field(default_factory=dict)

@@ -125,6 +125,8 @@ class TaskRecord(Value):
     parent_agent_id: str | None
     parent_task_id: str | None
     agent_id: str
+    call_id: str | None
+    """The `Agent` call that started it, so that a chat can put its card in place."""
     depth: int
     color: Color | None
     state: TaskState

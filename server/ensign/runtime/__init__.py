@@ -1,0 +1,1 @@
+"""One agent: its conversation, its loop, the gate its calls pass. Start reading at `turn.py`."""

@@ -1,0 +1,321 @@
+"""Builds agents: a session's main agent, its subagents, forks, and those that go on from a transcript."""
+
+from __future__ import annotations
+
+import asyncio
+import datetime as dt
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ensign.models.base import Effort, Model
+from ensign.permissions.child import child_mode, child_policy
+from ensign.permissions.policy import Policy
+from ensign.protocol import events
+from ensign.protocol.access import Mode
+from ensign.protocol.approvals import Answer
+from ensign.protocol.definition import AgentDefinition
+from ensign.protocol.errors import UserError
+from ensign.protocol.messages import ToolCall, UserMessage
+from ensign.runtime.agent import Agent
+from ensign.runtime.context import MAIN, AgentContext
+from ensign.runtime.conversation import Conversation
+from ensign.runtime.gate import Question
+from ensign.runtime.inbox import Inbox
+from ensign.runtime.prompt import Environment, read_branch, read_instructions, render, text_of
+from ensign.session.services import Services
+from ensign.store.replay import Replay
+from ensign.tasks.filter import refusal, select
+from ensign.tasks.fork import fork_conversation
+from ensign.tasks.order import FORK, Order
+from ensign.tasks.run import Birth
+from ensign.tasks.task import Task
+from ensign.tools.base import TodoList, Tool
+from ensign.workspace.view import FileView
+
+TRIMMED = frozenset({"Explore", "Plan"})
+"""Built-ins that work without project instructions (C1)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hooks:
+    """What an agent needs of its session."""
+
+    emit: Callable[[events.Event], None]
+    ask: Callable[[Question], Awaitable[Answer]]
+    intend: Callable[[ToolCall], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentFactory:
+    """Builds the agents of one session.
+
+    Attributes:
+        tools: every tool of the session, in the order in which they are told to models.
+    """
+
+    services: Services
+    session_id: str
+    cwd: Path
+    output_dir: Path
+    tools: tuple[Tool, ...]
+
+    async def main(
+        self, agent_id: str, model: Model, policy: Callable[[], Policy], hooks: Hooks, past: Replay | None = None
+    ) -> Agent:
+        """Build the main agent, afresh or with what its transcript holds."""
+        if past is None:
+            system = await self._system(text_of("main"), "", model, self.cwd, instructions=True)
+            tools: Sequence[Tool] = self.tools
+            head = model.head(
+                system=system, tools=[tool.schema() for tool in tools], cache_key=self.session_id, effort=None
+            )
+            conversation = Conversation(model, head)
+        else:
+            system = past.head.system
+            head = model.head(system=system, tools=past.head.tools, cache_key=past.head.cache_key, effort=None)
+            conversation = Conversation(model, head, past.history)
+        context = AgentContext(
+            session_id=self.session_id,
+            agent_id=agent_id,
+            agent_name=MAIN,
+            task_id=None,
+            parent_agent_id=None,
+            depth=0,
+            query_source=MAIN,
+            built_in=True,
+        )
+        return self._agent(
+            context,
+            conversation,
+            policy,
+            hooks,
+            system=system,
+            cwd=self.cwd,
+            refused=lambda _: None,
+            offered=self.tools,
+            inbox=Inbox(),
+            todos=past.todos if past is not None else (),
+        )
+
+    async def definition(self, task: Task, order: Order, parent: Agent, hooks: Hooks) -> Birth:
+        """Build a subagent by its definition: an empty conversation, then the task (I)."""
+        definition = task.definition
+        if definition is None:
+            raise AssertionError("a fork has no definition")
+        settings = self.services.settings()
+        model = order.model or self._model_of(definition, parent, task)
+        mode = child_mode(parent.policy().mode, definition, settings.subagents)
+        selection = select(
+            self.tools,
+            definition,
+            background=task.record.background,
+            mode=mode,
+            file_disallowed=settings.subagents.file_disallowed_tools,
+        )
+        for name in selection.unknown:
+            task.facts.note(f"its definition names a tool that does not exist: {name}")
+        if selection.unknown and not selection.tools:
+            raise UserError(f"none of the tools of {definition.name!r} exist: {', '.join(selection.unknown)}")
+        cwd = order.cwd or (Path(definition.cwd) if definition.cwd else parent.cwd)
+        trimmed = settings.subagents.trim_read_only_context and definition.built_in and definition.name in TRIMMED
+        system = await self._system(text_of("subagent"), definition.role, model, cwd, instructions=not trimmed)
+        effort = effort_of(definition.effort)
+        head = model.head(
+            system=system,
+            tools=[tool.schema() for tool in selection.tools],
+            cache_key=f"{self.session_id}:{definition.name}",
+            effort=effort,
+        )
+        offered = {tool.name for tool in selection.tools}
+        agent = self._agent(
+            context_of(task),
+            Conversation(model, head),
+            self._child_policy(parent, definition, task),
+            hooks,
+            system=system,
+            cwd=cwd,
+            refused=lambda tool: task_refusal(tool, task, offered),
+            offered=selection.tools,
+            inbox=task.inbox,
+            effort=effort,
+        )
+        task.change(model=model.id)
+        first = f"{definition.initial_prompt.strip()}\n\n{order.prompt}" if definition.initial_prompt else order.prompt
+        return Birth(agent=agent, prompt=(UserMessage(text=first, origin="parent"),))
+
+    def fork(self, task: Task, order: Order, parent: Agent, hooks: Hooks) -> Birth:
+        """Build a fork: the parent's conversation and head, byte for byte, then the directive (F1, F2)."""
+        conversation, directive = fork_conversation(parent.conversation, order.prompt)
+        agent = self._agent(
+            context_of(task),
+            conversation,
+            self._child_policy(parent, None, task),
+            hooks,
+            system=parent.system,
+            cwd=parent.cwd,
+            refused=lambda tool: refusal(tool, background=task.record.background),
+            offered=parent.offered,
+            inbox=task.inbox,
+            effort=parent.effort,
+            files=parent,
+        )
+        return Birth(agent=agent, prompt=(directive,))
+
+    def revived(self, task: Task, past: Replay, message: UserMessage, parent: Agent, hooks: Hooks) -> Birth:
+        """Build the agent of a task that goes on from its transcript, with today's rules and no tool it lost (B4)."""
+        settings = self.services.settings().subagents
+        head = past.head
+        model = self._recorded_model(head.model, parent, task)
+        if task.definition is None:
+            mode, offered = Mode.BUBBLE, parent.offered
+        else:
+            mode = child_mode(parent.policy().mode, task.definition, settings)
+            recorded = {tool.name for tool in head.tools}
+            selection = select(
+                self.tools,
+                task.definition,
+                background=True,
+                mode=mode,
+                file_disallowed=settings.file_disallowed_tools,
+            )
+            offered = tuple(tool for tool in selection.tools if tool.name in recorded)
+        kept = {tool.name for tool in offered}
+        new_head = model.head(
+            system=head.system,
+            tools=[tool for tool in head.tools if tool.name in kept],
+            cache_key=head.cache_key,
+            effort=effort_of(head.effort),
+        )
+        agent = self._agent(
+            replace(context_of(task), spawn="resume"),
+            Conversation(model, new_head, past.history),
+            self._child_policy(parent, task.definition, task),
+            hooks,
+            system=head.system,
+            cwd=Path(head.cwd),
+            refused=lambda tool: task_refusal(tool, task, kept),
+            offered=offered,
+            inbox=task.inbox,
+            effort=effort_of(head.effort),
+            todos=past.todos,
+        )
+        return Birth(agent=agent, prompt=(message,))
+
+    def _recorded_model(self, name: str, parent: Agent, task: Task) -> Model:
+        try:
+            return self.services.models.model(name)
+        except UserError as error:
+            task.facts.note(f"its model {name!r} is not to be had any more, so it went on with its parent's: {error}")
+            return parent.conversation.model
+
+    def _agent(
+        self,
+        context: AgentContext,
+        conversation: Conversation,
+        policy: Callable[[], Policy],
+        hooks: Hooks,
+        *,
+        system: str,
+        cwd: Path,
+        refused: Callable[[Tool], str | None],
+        offered: tuple[Tool, ...],
+        inbox: Inbox,
+        effort: Effort | None = None,
+        files: Agent | None = None,
+        todos: tuple[events.Todo, ...] = (),
+    ) -> Agent:
+        services = self.services
+        name = context.agent_name
+        return Agent(
+            context=context,
+            conversation=conversation,
+            tools={tool.name: tool for tool in self.tools},
+            offered=offered,
+            policy=policy,
+            engine=services.engine,
+            ask=hooks.ask,
+            refused=refused,
+            emit=hooks.emit,
+            intend=hooks.intend,
+            files=FileView(agent_id=context.agent_id, agent_name=name, registry=services.registry)
+            if files is None
+            else files.files.clone(agent_id=context.agent_id, agent_name=name),
+            processes=services.processes,
+            cwd=cwd,
+            roots=services.roots,
+            output_dir=self.output_dir,
+            inbox=inbox,
+            system=system,
+            effort=effort,
+            todos=TodoList(todos),
+        )
+
+    def _child_policy(self, parent: Agent, definition: AgentDefinition | None, task: Task) -> Callable[[], Policy]:
+        """A child's policy follows its parent's as that changes; its own grants come on top (P4, P10)."""
+
+        def policy() -> Policy:
+            settings = self.services.settings().subagents
+            return child_policy(parent.policy(), definition, settings, task.grants)
+
+        return policy
+
+    def _model_of(self, definition: AgentDefinition, parent: Agent, task: Task) -> Model:
+        wanted = definition.model
+        if wanted in {None, "inherit"}:
+            return parent.conversation.model
+        try:
+            model = self.services.model_or_none(str(wanted))
+        except UserError as error:
+            task.facts.note(f"its model {wanted!r} is not to be had, so it used its parent's: {error}")
+            return parent.conversation.model
+        if model is None:
+            task.facts.note(f"no model is set for {wanted!r}, so it used its parent's")
+            return parent.conversation.model
+        return model
+
+    async def _system(self, base: str, role: str, model: Model, cwd: Path, *, instructions: bool) -> str:
+        roots = self.services.roots
+        environment = Environment(
+            cwd=cwd,
+            roots=roots,
+            platform=self.services.platform,
+            date=dt.datetime.fromtimestamp(self.services.clock(), tz=dt.UTC).date().isoformat(),
+            model=model.id,
+            branch=await asyncio.to_thread(read_branch, cwd) if instructions else None,
+        )
+        text = await read_instructions(roots) if instructions else ""
+        return render(base=base, role=role, environment=environment, instructions=text)
+
+
+def context_of(task: Task) -> AgentContext:
+    """Who a task's agent is."""
+    spec = task.spec
+    return AgentContext(
+        session_id=spec.session_id,
+        agent_id=spec.agent_id,
+        agent_name=spec.agent or FORK,
+        task_id=spec.task_id,
+        parent_agent_id=spec.parent_agent_id,
+        depth=spec.depth,
+        query_source=spec.query_source,
+        built_in=task.definition is None or task.definition.built_in,
+        spawning_call=spec.call_id,
+        spawn="spawn",
+    )
+
+
+def task_refusal(tool: Tool, task: Task, offered: set[str]) -> str | None:
+    """Why a definition's subagent may not have a tool: it was not offered, or it is not fit for the background."""
+    if tool.name not in offered:
+        return "its definition does not include it"
+    return refusal(tool, background=task.record.background)
+
+
+def effort_of(value: str | None) -> Effort | None:
+    """A definition's effort; without one a subagent does not think at length (A13)."""
+    match value:
+        case "low" | "medium" | "high":
+            return value
+        case _:
+            return "none"

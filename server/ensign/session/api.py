@@ -1,0 +1,202 @@
+"""The commands of `contract.md`, one method each: values in, values out. Faces decode, call, encode."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from ensign.definitions.catalogue import Definitions, to_listing
+from ensign.models.catalog import Catalog
+from ensign.protocol import wire
+from ensign.protocol.approvals import Answer
+from ensign.protocol.errors import UserError
+from ensign.protocol.tasks import TaskRecord
+from ensign.session.context import with_context, with_place
+from ensign.session.session import Session
+from ensign.session.sessions import Sessions, go_on
+from ensign.session.snapshot import snapshot_of
+from ensign.store.store import Store
+from ensign.tasks.manager import PERSON
+from ensign.tasks.order import Order, unknown_agent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Api:
+    """What a client may ask for. Every method raises `UserError` for what the client must mend."""
+
+    sessions: Sessions
+    store: Store
+    definitions: Callable[[], Definitions]
+    models: Catalog
+    subscribed: Callable[[tuple[str, ...]], None]
+    default_cwd: Path
+
+    async def session_open(self, params: wire.SessionOpen) -> wire.SessionOpened:
+        """Open a new or stored session."""
+        return _opened(await self.sessions.open(Path(params.cwd), params.id))
+
+    async def session_list(self, _: wire.Empty) -> wire.SessionListed:
+        """List all sessions, the latest first."""
+        return wire.SessionListed(sessions=await self.sessions.list())
+
+    async def session_rename(self, params: wire.SessionRename) -> wire.Empty:
+        """Name a session."""
+        await self.sessions.rename(params.session_id, params.title)
+        return wire.Empty()
+
+    async def session_delete(self, params: wire.SessionRef) -> wire.Empty:
+        """Remove a session for good."""
+        await self.sessions.delete(params.session_id)
+        return wire.Empty()
+
+    async def session_close(self, params: wire.SessionRef) -> wire.Empty:
+        """Close a session; what runs in it is interrupted."""
+        self.sessions.get(params.session_id)
+        await self.sessions.close(params.session_id, "interrupted (session closed)")
+        return wire.Empty()
+
+    async def session_snapshot(self, params: wire.SessionRef) -> wire.SessionOpened:
+        """Show an open session as it is now."""
+        return _opened(self.sessions.get(params.session_id))
+
+    async def session_set(self, params: wire.SessionSet) -> wire.Empty:
+        """Change mode or model."""
+        session = self.sessions.get(params.session_id)
+        if params.model is not None:
+            session.set_model(params.model)
+        if params.mode is not None:
+            session.set_mode(params.mode)
+        return wire.Empty()
+
+    async def turn_start(self, params: wire.TurnStart) -> wire.TurnAccepted:
+        """Start a turn, or queue it while one runs."""
+        session = self.sessions.get(params.session_id)
+        if not params.text.strip() and not params.context:
+            raise UserError("params.text: is blank")
+        return wire.TurnAccepted(turn_id=session.prompt(with_context(params.text, params.context)))
+
+    async def turn_cancel(self, params: wire.SessionRef) -> wire.Empty:
+        """Cancel the running turn, if there is one, with its foreground subagents."""
+        await self.sessions.get(params.session_id).turns.cancel()
+        return wire.Empty()
+
+    async def agent_list(self, _: wire.AgentList) -> wire.AgentsListed:
+        """List every definition with its faults."""
+        return to_listing(self.definitions())
+
+    async def agent_run(self, params: wire.AgentRun) -> wire.TaskStarted:
+        """Start a subagent for a person."""
+        definition = self.definitions().get(params.agent)
+        if definition is None:
+            raise UserError(f"params.agent: {unknown_agent(params.agent, self.definitions())}")
+        if not params.prompt.strip():
+            raise UserError("params.prompt: is blank")
+        session = await self._session(params.session_id)
+        prompt = with_place(params.prompt.strip(), params.uri, params.range)
+        order = Order(
+            definition=definition,
+            prompt=prompt,
+            description=" ".join(params.prompt.split())[:80],
+            background=True,
+            starter="person",
+        )
+        task = session.run_agent(order)
+        return wire.TaskStarted(task_id=task.id, session_id=session.id)
+
+    async def task_list(self, params: wire.TaskList) -> wire.TasksListed:
+        """List tasks of one session, or of all open ones."""
+        chosen = self.sessions.all() if params.session_id is None else (self.sessions.get(params.session_id),)
+        return wire.TasksListed(tasks=tuple(record for session in chosen for record in session.manager.records()))
+
+    async def task_get(self, params: wire.TaskRef) -> TaskRecord:
+        """Return a task's whole record."""
+        return self.sessions.task(params.id)[1].record
+
+    async def task_stop(self, params: wire.TaskStop) -> wire.TasksStopped:
+        """Stop tasks; returns once their runs are dead."""
+        stopped: list[str] = []
+        not_found: list[str] = []
+        for identifier in params.ids:
+            try:
+                session, task = self.sessions.task(identifier)
+            except UserError:
+                not_found.append(identifier)
+                continue
+            done = await session.manager.stop(task, PERSON)
+            (stopped if done else not_found).append(identifier)
+        return wire.TasksStopped(stopped=tuple(stopped), not_found=tuple(not_found))
+
+    async def task_wrap_up(self, params: wire.TaskRef) -> wire.Empty:
+        """Have a task report now."""
+        session, task = self.sessions.task(params.id)
+        session.manager.wrap_up(task)
+        return wire.Empty()
+
+    async def task_resume(self, params: wire.TaskSend) -> wire.Empty:
+        """Go on with an ended task."""
+        session, task = self.sessions.task(params.id)
+        session.manager.resume(task, go_on(params.message or ""))
+        return wire.Empty()
+
+    async def task_send(self, params: wire.TaskSend) -> wire.Empty:
+        """Send a person's message to a task."""
+        session, task = self.sessions.task(params.id)
+        message = go_on(params.message or "")
+        if message is None:
+            raise UserError("params.message: is blank")
+        session.manager.send(task, message)
+        return wire.Empty()
+
+    async def task_background(self, params: wire.TaskRef) -> wire.Empty:
+        """Move a foreground task to the background."""
+        session, task = self.sessions.task(params.id)
+        session.manager.background(task, "moved to the background by a person")
+        return wire.Empty()
+
+    async def task_clear(self, params: wire.SessionRef) -> wire.Empty:
+        """Hide the ended tasks of a session; disk keeps them."""
+        self.sessions.get(params.session_id).manager.clear()
+        return wire.Empty()
+
+    async def task_transcript(self, params: wire.TaskRef) -> wire.Transcript:
+        """Return a task's transcript for people."""
+        session, task = self.sessions.task(params.id)
+        text = await self.store.export(session.id, task.record.agent_id)
+        return wire.Transcript(task_id=task.id, markdown=text, path=task.record.output_file)
+
+    async def approval_list(self, _: wire.Empty) -> wire.ApprovalsListed:
+        """List every open question."""
+        return wire.ApprovalsListed(
+            approvals=tuple(one for session in self.sessions.all() for one in session.approvals.open())
+        )
+
+    async def approval_answer(self, params: wire.ApprovalAnswer) -> wire.Answered:
+        """Take a person's answer."""
+        answer = Answer(outcome=params.outcome, message=params.message)
+        accepted = any(session.approvals.answer(params.id, answer) for session in self.sessions.all())
+        return wire.Answered(accepted=accepted)
+
+    async def view_subscribe(self, params: wire.ViewSubscribe) -> wire.Empty:
+        """Say which tasks a client looks at."""
+        self.subscribed(params.task_ids)
+        return wire.Empty()
+
+    async def model_list(self, _: wire.Empty) -> wire.ModelsListed:
+        """List the models that can be chosen."""
+        return wire.ModelsListed(models=self.models.list_models(), roles=self.models.roles())
+
+    async def model_key(self, params: wire.SecretSet) -> wire.Empty:
+        """Take a provider's key from the editor's secret store."""
+        self.models.set_key(params.provider, params.key)
+        return wire.Empty()
+
+    async def _session(self, session_id: str | None) -> Session:
+        if session_id is not None:
+            return self.sessions.get(session_id)
+        opened = self.sessions.all()
+        return opened[-1] if opened else await self.sessions.open(self.default_cwd)
+
+
+def _opened(session: Session) -> wire.SessionOpened:
+    return wire.SessionOpened(session_id=session.id, snapshot=snapshot_of(session), seq=session.log.seq)

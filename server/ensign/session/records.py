@@ -1,0 +1,137 @@
+"""What a session puts on disk, and what it finds there: the store as the session uses it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ensign.protocol.codec import to_wire
+from ensign.protocol.events import Event
+from ensign.protocol.messages import ToolCall
+from ensign.protocol.tasks import Envelope, TaskState
+from ensign.runtime.agent import Agent
+from ensign.store.head import Head, Inherits
+from ensign.store.inbox import Letter
+from ensign.store.replay import Replay
+from ensign.store.session import SessionStore
+from ensign.store.transcript import Transcript
+from ensign.tasks.task import Task
+
+
+class Records:
+    """The transcripts of one session by agent; the main agent's first.
+
+    Attributes:
+        output_dir: where reports and spilled outputs go; the fallback is used when the home cannot be written.
+    """
+
+    def __init__(self, store: SessionStore, fallback: Path, main: tuple[Transcript, Replay] | None) -> None:
+        self.session_id = store.session_id
+        self.output_dir = store.output_dir or fallback
+        self._store = store
+        self._transcripts: dict[str, Transcript] = {}
+        self._main_id = ""
+        self.past = main[1] if main is not None else None
+        if main is not None:
+            self._main_id = main[1].head.agent_id
+            self._transcripts[self._main_id] = main[0]
+
+    @property
+    def store(self) -> SessionStore:
+        """The store below."""
+        return self._store
+
+    @property
+    def main(self) -> Transcript:
+        """The main agent's transcript."""
+        return self._transcripts[self._main_id]
+
+    def keep(self, seq: int, event: Event) -> None:
+        """Make an event durable: in its agent's transcript or, while it has none, in the main agent's."""
+        self._store.append_event(seq, event)
+
+    def begin_main(self, agent: Agent) -> None:
+        """Begin the main agent's transcript, unless it has one."""
+        self._main_id = agent.context.agent_id
+        if self._main_id not in self._transcripts:
+            self._transcripts[self._main_id] = self._store.create(head_of(agent, None, None))
+
+    def begin_task(self, task: Task, agent: Agent, *, fork_of: Agent | None) -> None:
+        """Begin a subagent's transcript; a fork's refers to its parent's up to now instead of copying it."""
+        inherits = None
+        if fork_of is not None:
+            inherits = Inherits(agent_id=fork_of.context.agent_id, n=self.main.position)
+        self._transcripts[agent.context.agent_id] = self._store.create(head_of(agent, task, inherits))
+
+    async def reopen(self, task: Task) -> Replay:
+        """Go on with a subagent's transcript; its next run begins with fresh limits (B4)."""
+        transcript, past = await self._store.reopen(task.record.agent_id)
+        self._transcripts[task.record.agent_id] = transcript
+        transcript.append_run(task.spec)
+        return past
+
+    def intend(self, agent_id: str, call: ToolCall) -> None:
+        """Record that a call with effects is about to run."""
+        self._transcripts[agent_id].append_intent(call)
+
+    def partial(self, agent_id: str, turn_id: str, text: str) -> None:
+        """Keep what a broken step had said."""
+        transcript = self._transcripts.get(agent_id)
+        if transcript is not None and text:
+            transcript.append_partial(turn_id, text)
+
+    def end(self, task: Task, state: TaskState, envelope: Envelope, *, notify: str | None) -> None:
+        """Record that a run is over; the task's transcript stays open for its last events."""
+        transcript = self._transcripts.get(task.record.agent_id)
+        if transcript is not None:
+            transcript.append_end(state, envelope, notify=notify)
+
+    def finish(self, task: Task) -> None:
+        """Let go of a subagent's transcript."""
+        transcript = self._transcripts.pop(task.record.agent_id, None)
+        if transcript is not None:
+            transcript.close()
+
+    def accept_prompt(self, turn_id: str, text: str) -> None:
+        """Make a person's prompt durable before it is acknowledged; the message that delivers it names `turn_id`."""
+        self.main.accept(Letter(message_id=turn_id, what="message", body={"text": text}))
+
+    def accept_notification(self, notification_id: str, envelope: Envelope) -> bool:
+        """Make the news of a task's end durable; False when the main agent knows of it already."""
+        return self.main.accept(Letter(message_id=notification_id, what="notification", body=to_wire(envelope)))
+
+    def delivered(self, message_ids: tuple[str, ...]) -> None:
+        """These need no delivery any more."""
+        self.main.append_delivered(message_ids)
+
+    def title(self, title: str) -> None:
+        """Name the session."""
+        self.main.append_title(title)
+
+    async def write_report(self, task_id: str, text: str) -> None:
+        """Put the whole report where the record says."""
+        await self._store.write_report(task_id, text)
+
+    def output_file(self, task_id: str) -> Path:
+        """Where a task's report goes."""
+        return self.output_dir / f"{task_id}.md"
+
+    def close(self) -> None:
+        """Let go of everything."""
+        self._transcripts.clear()
+        self._store.close()
+
+
+def head_of(agent: Agent, task: Task | None, inherits: Inherits | None) -> Head:
+    """What a conversation was started with."""
+    return Head(
+        session_id=agent.context.session_id,
+        agent_id=agent.context.agent_id,
+        cwd=str(agent.cwd),
+        model=agent.conversation.model.id,
+        system=agent.system,
+        tools=agent.conversation.head.tools,
+        cache_key=agent.conversation.head.cache_key,
+        effort=agent.effort,
+        spec=task.spec if task is not None else None,
+        inherits=inherits,
+    )

@@ -1,0 +1,92 @@
+"""What a session had when its last process ended, put back: its tasks, and messages that were not delivered yet."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+from ensign.protocol.codec import decode
+from ensign.protocol.errors import UserError
+from ensign.protocol.messages import UserMessage
+from ensign.protocol.tasks import Envelope, TaskRecord
+from ensign.session.session import Session
+from ensign.store.inbox import Letter
+from ensign.store.replay import Replay
+from ensign.store.session import SessionStore
+from ensign.tasks.record import first_record
+from ensign.tasks.report import as_notification
+from ensign.tasks.task import Task
+
+
+async def restore_tasks(session: Session, store: SessionStore) -> int:
+    """Adopt every task of the session as it ended; return the highest event number that was ever given out."""
+    pasts: list[Replay] = []
+    for agent_id in store.agents():
+        if agent_id == session.main.context.agent_id:
+            continue
+        try:
+            pasts.append(await asyncio.to_thread(store.read, agent_id))
+        except UserError as error:
+            session.chat.note(session.main.who, f"A task's transcript cannot be read: {error}")
+    for past in pasts:
+        adopt(session, past)
+    last = max((past.last_seq for past in pasts), default=0)
+    return max(last, session.records.past.last_seq if session.records.past is not None else 0)
+
+
+def adopt(session: Session, past: Replay) -> None:
+    """Make an ended task known again, with what its transcript says of it."""
+    spec = past.head.spec
+    if spec is None:
+        return
+    definition = session.services.definitions().get(spec.agent) if spec.agent is not None else None
+    manager = session.manager
+    record = past.record or first_record(
+        spec,
+        color=None,
+        output_file=str(session.records.output_file(spec.task_id)),
+        taken={one.short_id for one in manager.records()},
+        now=past.ended_at or session.services.clock(),
+    )
+    task = Task(ended_record(record, past), spec, definition, emit=session.emit, clock=session.services.clock)
+    task.inbox.close()
+    task.ended.set()
+    if record.background:
+        task.detached.set()
+    manager.adopt(task)
+
+
+def ended_record(record: TaskRecord, past: Replay) -> TaskRecord:
+    """The record as the end that was written last makes it; the transcript is the truth (B7)."""
+    envelope = past.envelope
+    return replace(
+        record,
+        state=past.state,
+        reason=envelope.reason if envelope is not None else record.reason,
+        activity="",
+        waiting_for=None,
+        waiting_since=None,
+        ended_at=past.ended_at or record.ended_at,
+        usage=past.usage,
+        steps=past.steps,
+        tool_calls=past.tool_calls,
+        resumable=True,
+        envelope=envelope,
+    )
+
+
+def restore_inbox(session: Session, past: Replay) -> None:
+    """Put back what the main agent has not seen: notifications into its inbox, a person's prompts into the queue."""
+    for letter in past.inbox.pending():
+        if letter.what == "notification":
+            session.main.inbox.put(notification(session, letter))
+        else:
+            session.turns.hold(UserMessage(text=str(letter.body["text"]), delivers=(letter.message_id,)))
+
+
+def notification(session: Session, letter: Letter) -> UserMessage:
+    """The block that a recorded notification is delivered as."""
+    envelope = decode(Envelope, letter.body, what="notification")
+    task = session.manager.find(envelope.task_id)
+    description = task.record.description if task is not None else ""
+    return UserMessage(text=as_notification(envelope, description), origin="runtime", delivers=(letter.message_id,))

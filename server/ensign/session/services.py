@@ -1,0 +1,57 @@
+"""What all sessions of a server share, passed in by `app.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from ensign.definitions.catalogue import Definitions
+from ensign.models.base import Model
+from ensign.models.catalog import Catalog
+from ensign.permissions.engine import PermissionEngine
+from ensign.permissions.policy import Policy
+from ensign.protocol.settings import Settings
+from ensign.store.store import Store
+from ensign.tools.base import Tool
+from ensign.workspace.processes import Processes
+from ensign.workspace.registry import FileRegistry
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Services:
+    """Shared, live objects and the settings in force.
+
+    Attributes:
+        settings: read at each use, so that a changed file holds at once.
+        definitions: the same for agent files.
+        base_policy: the main agent's policy but for rules, mode and grants, given the folder of its own output.
+        add_rule: saves an "always" answer in the local settings of a workspace folder.
+        headless: a command-line run: nobody sees it, nothing forks (F6).
+        platform: for the system prompt (`linux`, `darwin`, `win32`).
+        clock: Unix seconds.
+    """
+
+    settings: Callable[[], Settings]
+    definitions: Callable[[], Definitions]
+    models: Catalog
+    tools: tuple[Tool, ...]
+    engine: PermissionEngine
+    registry: FileRegistry
+    processes: Processes
+    store: Store
+    roots: tuple[Path, ...]
+    home: Path
+    platform: str
+    headless: bool
+    base_policy: Callable[[Path], Policy]
+    add_rule: Callable[[Path, str], Awaitable[None]]
+    clock: Callable[[], float]
+
+    def model_or_none(self, reference: str) -> Model | None:
+        """The model of a reference; None for a role or alias that nothing is set for (A13).
+
+        Raises:
+            UserError: unknown, with what would be valid.
+        """
+        return None if self.models.target(reference) is None else self.models.model(reference)

@@ -1,0 +1,250 @@
+"""A session: one main agent, its turns, the tasks started in it, and everything it tells its readers."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from ensign.protocol import events
+from ensign.protocol.access import Mode
+from ensign.protocol.approvals import Answer
+from ensign.protocol.ids import new_id
+from ensign.protocol.messages import Usage, UserMessage
+from ensign.protocol.tasks import Envelope, TaskState
+from ensign.runtime.agent import Agent
+from ensign.runtime.gate import Question
+from ensign.session.agents import AgentFactory, Hooks
+from ensign.session.approvals import Approvals
+from ensign.session.authority import Authority
+from ensign.session.chat import Chat
+from ensign.session.log import EventLog
+from ensign.session.questions import request_of
+from ensign.session.records import Records
+from ensign.session.services import Services
+from ensign.session.turns import Terms, Turns
+from ensign.tasks.agent_tool import Delegation, agent_tool
+from ensign.tasks.manager import Surroundings, TaskManager
+from ensign.tasks.order import Order, Rules
+from ensign.tasks.report import as_notification
+from ensign.tasks.run import Birth
+from ensign.tasks.task import Task
+from ensign.tools.base import Tool
+
+TITLE_CHARS = 60
+
+
+class Session:
+    """Commands in, events out. Usable after `begin`; lives on one event loop.
+
+    Attributes:
+        main: the main agent; `turns` runs its prompts.
+        title: the first prompt's beginning, until a person names the session.
+    """
+
+    def __init__(self, services: Services, records: Records, cwd: Path, *, created_at: float) -> None:
+        self.services = services
+        self.records = records
+        self.id = records.session_id
+        self.cwd = cwd
+        self.created_at = created_at
+        self.title = ""
+        self.usage = Usage()
+        self.log = EventLog(records.keep)
+        self.chat = Chat()
+        self.approvals = Approvals(self.emit, lambda: services.settings().subagents.approval_timeout_seconds)
+        self.authority = Authority(
+            settings=services.settings,
+            engine=services.engine,
+            add_rule=services.add_rule,
+            base=services.base_policy(records.output_dir),
+            cwd=cwd,
+        )
+        self.manager = TaskManager(self._surroundings())
+        self.main: Agent
+        self.turns: Turns
+
+    async def begin(self, model_name: str | None = None) -> None:
+        """Build the main agent, afresh or from its transcript."""
+        past = self.records.past
+        model = self.services.models.model(model_name or (past.head.model if past is not None else "default"))
+        factory = self.factory = AgentFactory(
+            services=self.services,
+            session_id=self.id,
+            cwd=self.cwd,
+            output_dir=self.records.output_dir,
+            tools=(*self.services.tools, self._agent_tool()),
+        )
+        agent_id = past.head.agent_id if past is not None else new_id()
+        self.main = await factory.main(agent_id, model, self.authority.policy, self._hooks(None), past)
+        self.turns = Turns(self.main, self._terms())
+        self.chat.main_agent_id = agent_id
+        self.records.begin_main(self.main)
+        if past is not None:
+            self.title = past.title
+            self.usage = past.usage
+            self.chat.load(past)
+
+    def emit(self, event: events.Event) -> None:
+        """Publish an event of any agent of this session."""
+        if isinstance(event, events.UsageReported):
+            self.usage += event.usage
+        self.chat.read(event)
+        self.log.emit(event)
+
+    def prompt(self, text: str) -> str:
+        """Run a turn for a person's words, after those before it; return the turn's id."""
+        turn_id = new_id()
+        self.records.accept_prompt(turn_id, text)
+        if not self.title:
+            self.rename(" ".join(text.split())[:TITLE_CHARS])
+        return self.turns.start(UserMessage(text=text, delivers=(turn_id,)), turn_id)
+
+    def rename(self, title: str) -> None:
+        """Give the session a name."""
+        self.title = title
+        self.records.title(title)
+
+    def run_agent(self, order: Order) -> Task:
+        """Start a subagent for a person: it has no parent agent, and its report goes to the person (N4)."""
+        return self.manager.spawn(order, self.main)
+
+    def set_mode(self, mode: Mode) -> None:
+        """Change the permission mode, from the next call on."""
+        self.authority.mode = mode
+
+    def set_model(self, name: str) -> None:
+        """Change the main agent's model, from the next turn on.
+
+        Raises:
+            UserError: there is no such model.
+        """
+        self.turns.retarget(self.services.models.model(name))
+
+    async def close(self, reason: str) -> None:
+        """End everything that runs as interrupted, and let go of the session."""
+        await self.turns.close()
+        await self.manager.stop_all(reason)
+        self.records.close()
+
+    def rules(self) -> Rules:
+        """What an order is checked against now."""
+        return Rules(
+            settings=self.services.settings().subagents,
+            definitions=self.services.definitions(),
+            resolve_model=self.services.model_or_none,
+            headless=self.services.headless,
+        )
+
+    def _agent_tool(self) -> Tool:
+        delegation = Delegation(manager=self.manager, agent_of=lambda _: self.main, rules=self.rules)
+        agents = self.authority.may_spawn(self.services.definitions())
+        settings = self.services.settings().subagents
+        return agent_tool(delegation, agents, settings, headless=self.services.headless)
+
+    def _terms(self) -> Terms:
+        settings = self.services.settings
+        return Terms(
+            max_steps=lambda: min(settings().max_turns, settings().limits_max_turns or settings().max_turns),
+            wrap_up_s=lambda: settings().subagents.wrap_up_seconds,
+            limit=self._limit,
+            wake=lambda: settings().subagents.wake_on_notification,
+        )
+
+    def _tokens_left(self) -> int | None:
+        budget = self.services.settings().subagents.session_tokens
+        return None if budget is None else budget - self.usage.total
+
+    def _limit(self) -> str | None:
+        left = self._tokens_left()
+        return None if left is None or left > 0 else "the session's token budget (subagents.sessionTokens) is used up"
+
+    def _surroundings(self) -> Surroundings:
+        return Surroundings(
+            settings=self.services.settings,
+            emit=self.emit,
+            born=self._born,
+            reborn=self._reborn,
+            release=self._release,
+            finish=self._finish,
+            closed=self.records.finish,
+            output_file=lambda task_id: str(self.records.output_file(task_id)),
+            session_left=self._tokens_left,
+            clock=self.services.clock,
+        )
+
+    def _hooks(self, task: Task | None) -> Hooks:
+        async def ask(question: Question) -> Answer:
+            return await self._ask(question, task)
+
+        return Hooks(
+            emit=task.emit if task is not None else self.emit,
+            ask=ask,
+            intend=lambda call: self.records.intend(
+                task.record.agent_id if task is not None else self.main.context.agent_id, call
+            ),
+        )
+
+    async def _ask(self, question: Question, task: Task | None) -> Answer:
+        agent = task.agent if task is not None and task.agent is not None else self.main
+        if task is None:
+            request = request_of(question, agent.context, None, since=self.services.clock())
+            answer = await self.approvals.ask(agent.who, request)
+        else:
+            self.authority.refuse_to_ask(agent.policy(), background=task.record.background)
+            request = request_of(question, agent.context, task.record, since=self.services.clock())
+            async with task.waiting(request.title, self.manager.places):
+                answer = await self.approvals.ask(agent.who, request)
+        await self.authority.remember(answer.outcome, question, task)
+        return answer
+
+    async def _born(self, task: Task, order: Order, parent: Agent) -> Birth:
+        hooks = self._hooks(task)
+        if order.definition is None:
+            birth = self.factory.fork(task, order, parent, hooks)
+        else:
+            birth = await self.factory.definition(task, order, parent, hooks)
+        self.records.begin_task(task, birth.agent, fork_of=parent if order.definition is None else None)
+        return birth
+
+    async def _reborn(self, task: Task, message: UserMessage) -> Birth:
+        past = await self.records.reopen(task)
+        return self.factory.revived(task, past, message, self.main, self._hooks(task))
+
+    def _release(self, task: Task) -> list[tuple[str, Callable[[], Awaitable[None]]]]:
+        """What a run held, in the order in which it is let go (L2); the manager adds the last step, its end."""
+
+        async def processes() -> None:
+            await self.services.processes.kill_all(task.record.agent_id)
+
+        async def files() -> None:
+            if task.agent is not None:
+                task.agent.files.clear()
+            if task.spec.starter == "agent":
+                for path, who in await self.main.files.changed_by_others():
+                    task.facts.note(
+                        f"{path}, which you had read, was changed by {who}; read it again before editing it"
+                    )
+
+        async def report() -> None:
+            self.records.partial(task.record.agent_id, task.id, "".join(task.partial))
+            await self.records.write_report(task.id, task.report)
+
+        return [("processes", processes), ("files", files), ("report", report)]
+
+    def _finish(self, task: Task, state: TaskState, envelope: Envelope) -> None:
+        """Write a run's end and, for a background run of an agent, tell its parent, exactly once (N1, N2)."""
+        told = task.record.background and task.spec.starter == "agent"
+        notification = new_id() if told else None
+        try:
+            self.records.end(task, state, envelope, notify=notification)
+            if notification is not None:
+                self.records.accept_notification(notification, envelope)
+        finally:
+            if notification is not None:
+                self._announce(task, envelope, notification)
+
+    def _announce(self, task: Task, envelope: Envelope, notification: str) -> None:
+        text = as_notification(envelope, task.record.description)
+        self.main.inbox.put(UserMessage(text=text, origin="runtime", delivers=(notification,)))
+        if not task.stopped_by:
+            self.turns.wake()

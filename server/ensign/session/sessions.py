@@ -1,0 +1,151 @@
+"""The sessions of a server: opened, found, listed, closed; and one stream of all their events."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from ensign.protocol.errors import UserError
+from ensign.protocol.events import Event, Notice
+from ensign.protocol.ids import new_id
+from ensign.protocol.messages import UserMessage
+from ensign.protocol.wire import SessionInfo
+from ensign.session.records import Records
+from ensign.session.restore import restore_inbox, restore_tasks
+from ensign.session.services import Services
+from ensign.session.session import Session
+from ensign.store.recovery import Recovered
+from ensign.store.session import SessionStore
+from ensign.tasks.task import Task
+
+OnEvent = Callable[[str, int, Event], None]
+
+
+class Sessions:
+    """Every open session by id."""
+
+    def __init__(self, services: Services, fallback_output: Path) -> None:
+        self._services = services
+        self._fallback = fallback_output
+        self._open: dict[str, Session] = {}
+        self._readers: list[OnEvent] = []
+        self._answers = False
+
+    def subscribe(self, reader: OnEvent) -> Callable[[], None]:
+        """Hand every event of every session to `reader`; the returned function ends that."""
+        self._readers.append(reader)
+        return lambda: self._readers.remove(reader)
+
+    def can_answer(self, answers: bool) -> None:
+        """Say whether somebody is there who could answer a question (P7)."""
+        self._answers = answers
+        for session in self._open.values():
+            session.approvals.channel = answers
+
+    def all(self) -> tuple[Session, ...]:
+        """The open sessions, oldest first."""
+        return tuple(self._open.values())
+
+    def get(self, session_id: str) -> Session:
+        """Return an open session.
+
+        Raises:
+            UserError: none with this id is open.
+        """
+        session = self._open.get(session_id)
+        if session is None:
+            raise UserError(f"no session {session_id!r} is open; open it with ensign/session/open")
+        return session
+
+    def task(self, identifier: str) -> tuple[Session, Task]:
+        """Return a task of any open session, by id, name or short id.
+
+        Raises:
+            UserError: there is none.
+        """
+        for session in self._open.values():
+            task = session.manager.find(identifier)
+            if task is not None:
+                return session, task
+        raise UserError(f"there is no task {identifier!r} in the open sessions")
+
+    async def open(self, cwd: Path, session_id: str | None = None, model: str | None = None) -> Session:
+        """Open a stored session, or a new one; one that is open already is returned as it is.
+
+        Raises:
+            UserError: `cwd` is no folder, or the session belongs to another process.
+        """
+        if session_id is not None and session_id in self._open:
+            return self._open[session_id]
+        if not cwd.is_dir():
+            raise UserError(f"{str(cwd)!r} is not a folder")
+        store, recovered = await self._services.store.open_session(session_id or new_id())
+        try:
+            session = await self._begin(store, recovered, cwd, model)
+        except BaseException:
+            store.close()
+            raise
+        self._open[session.id] = session
+        return session
+
+    async def _begin(self, store: SessionStore, recovered: Recovered | None, cwd: Path, model: str | None) -> Session:
+        main_id = store.main_agent()
+        main = await store.reopen(main_id) if main_id is not None else None
+        records = Records(store, self._fallback, main)
+        session = Session(self._services, records, cwd, created_at=self._services.clock())
+        session.approvals.channel = self._answers
+        await session.begin(model)
+        session.log.read(lambda seq, event: self._publish(session.id, seq, event))
+        if main is not None:
+            session.log.seq = await restore_tasks(session, store)
+            restore_inbox(session, main[1])
+        if recovered is not None:
+            self._tell(session, recovered)
+        return session
+
+    def _tell(self, session: Session, recovered: Recovered) -> None:
+        """Say once what a crash left behind."""
+        texts = list(recovered.notices)
+        if recovered.open_turn:
+            texts.append("The server ended in the middle of a turn; what had been said up to then is here.")
+        if recovered.interrupted:
+            count = len(recovered.interrupted)
+            texts.append(f"{count} task{'s were' if count > 1 else ' was'} interrupted and can be resumed.")
+        for text in texts:
+            session.emit(Notice(**session.main.who, level="warning", text=text))
+
+    def _publish(self, session_id: str, seq: int, event: Event) -> None:
+        for reader in tuple(self._readers):
+            reader(session_id, seq, event)
+
+    async def list(self) -> tuple[SessionInfo, ...]:
+        """All stored sessions, the latest first."""
+        return tuple(await self._services.store.sessions())
+
+    async def rename(self, session_id: str, title: str) -> None:
+        """Name a session, open or not."""
+        if session_id in self._open:
+            self._open[session_id].rename(title)
+        else:
+            await self._services.store.rename(session_id, title)
+
+    async def delete(self, session_id: str) -> None:
+        """Remove a session for good, because a person said so."""
+        await self.close(session_id, "its session was deleted")
+        await self._services.store.delete(session_id)
+
+    async def close(self, session_id: str, reason: str) -> None:
+        """Close a session if it is open; what runs in it is interrupted."""
+        session = self._open.pop(session_id, None)
+        if session is not None:
+            await session.close(reason)
+
+    async def close_all(self, reason: str) -> None:
+        """Close every session; used at the end of the server."""
+        for session_id in list(self._open):
+            await self.close(session_id, reason)
+
+
+def go_on(text: str) -> UserMessage | None:
+    """A person's message to a task that is resumed; blank means none."""
+    return UserMessage(text=text) if text.strip() else None

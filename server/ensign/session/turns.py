@@ -1,0 +1,173 @@
+"""The main agent's turns, one after the other: a person's prompts in their order, and wake-ups by notifications."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ensign.models.base import Model
+from ensign.protocol.errors import EnsignError
+from ensign.protocol.ids import new_id
+from ensign.protocol.messages import Message, UserMessage
+from ensign.runtime.agent import Agent
+from ensign.runtime.compaction import Compaction
+from ensign.runtime.context import CURRENT
+from ensign.runtime.interrupt import Interrupt
+from ensign.runtime.turn import Ending, Turn, run_turn
+from ensign.tasks.run import wrap_up_request
+
+MISSES = 3
+"""Consecutive steps of only unknown or refused tools that end a main agent's turn (T4)."""
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prompt:
+    """A turn that waits to be run; without a message it only takes what is in the inbox."""
+
+    turn_id: str
+    message: UserMessage | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """What turns are run under, read at each start.
+
+    Attributes:
+        max_steps, wrap_up_s: from the settings.
+        limit: the session's budget: names what forbids a further request, or None.
+        wake: whether a notification may start a turn.
+    """
+
+    max_steps: Callable[[], int]
+    wrap_up_s: Callable[[], float]
+    limit: Callable[[], str | None]
+    wake: Callable[[], bool]
+
+
+class Turns:
+    """Runs turns of one agent. `turn_id` is that of the running turn, None when idle."""
+
+    def __init__(self, agent: Agent, terms: Terms) -> None:
+        self._agent = agent
+        self._terms = terms
+        self._queue: deque[Prompt] = deque()
+        self._running: asyncio.Task[Ending] | None = None
+        self._compaction = Compaction(agent)
+        self._closed = False
+        self._quiet = False
+        self._next_model: Model | None = None
+        self.turn_id: str | None = None
+        self.idle = asyncio.Event()
+        self.idle.set()
+
+    @property
+    def queued(self) -> tuple[str, ...]:
+        """The texts that wait, oldest first."""
+        return tuple(prompt.message.text for prompt in self._queue if prompt.message is not None)
+
+    @property
+    def model_id(self) -> str:
+        """The model of the next turn."""
+        return (self._next_model or self._agent.conversation.model).id
+
+    def start(self, message: UserMessage, turn_id: str | None = None) -> str:
+        """Run a turn for this message as soon as the ones before it are over; return its id."""
+        prompt = Prompt(turn_id=turn_id or new_id(), message=message)
+        self._queue.append(prompt)
+        self._quiet = False
+        self._next()
+        return prompt.turn_id
+
+    def hold(self, message: UserMessage) -> None:
+        """Queue a prompt of an earlier process; it runs with the next one a person starts (B10: nothing by itself)."""
+        self._queue.append(Prompt(turn_id=new_id(), message=message))
+
+    def wake(self) -> None:
+        """Start a turn for what is in the inbox, unless one runs (which takes it) or nobody wants that."""
+        wanted = len(self._agent.inbox) and not self._quiet and self._terms.wake()
+        if wanted and self._running is None and not self._queue:
+            self._queue.append(Prompt(turn_id=new_id(), message=None))
+            self._next()
+
+    def hush(self) -> None:
+        """Let no notification start a turn until a person speaks again (B3: after "stop all")."""
+        self._quiet = True
+
+    def retarget(self, model: Model) -> None:
+        """Go on with another model from the next turn."""
+        self._next_model = model
+
+    async def cancel(self) -> bool:
+        """Cancel the running turn and return once it is over; False when none runs."""
+        running = self._running
+        if running is None:
+            return False
+        running.cancel()
+        await asyncio.wait({running})
+        return True
+
+    async def close(self) -> None:
+        """Cancel what runs and run nothing more."""
+        self._closed = True
+        self._queue.clear()
+        await self.cancel()
+
+    def _next(self) -> None:
+        if self._running is not None or not self._queue or self._closed:
+            return
+        prompt = self._queue.popleft()
+        self.turn_id = prompt.turn_id
+        self.idle.clear()
+        self._running = asyncio.create_task(self._run(prompt), name=f"turn {prompt.turn_id[-6:]}")
+        self._running.add_done_callback(self._done)
+
+    async def _run(self, prompt: Prompt) -> Ending:
+        agent = self._agent
+        CURRENT.set(agent.context)
+        if self._next_model is not None:
+            agent.conversation.retarget(self._next_model, agent.head_for(self._next_model))
+            self._next_model = None
+        messages: tuple[Message, ...] = (prompt.message,) if prompt.message is not None else ()
+        return await run_turn(self._turn(prompt.turn_id), messages)
+
+    def _turn(self, turn_id: str) -> Turn:
+        agent = self._agent
+
+        async def before_step() -> str | None:
+            await self._compaction.before_step()
+            return self._terms.limit() or self._compaction.stuck
+
+        return Turn(
+            turn_id=turn_id,
+            who=agent.who,
+            conversation=agent.conversation,
+            call=agent.gate().run,
+            parallel=agent.parallel,
+            emit=agent.emit,
+            inbox=agent.inbox,
+            interrupt=Interrupt(),
+            before_step=before_step,
+            compact=self._compaction.shorten,
+            report=lambda reason: wrap_up_request(agent, reason),
+            max_steps=self._terms.max_steps(),
+            max_misses=MISSES,
+            wrap_up_s=self._terms.wrap_up_s(),
+        )
+
+    def _done(self, running: asyncio.Task[Ending]) -> None:
+        self._running = None
+        self.turn_id = None
+        error = None if running.cancelled() else running.exception()
+        if error is not None and not isinstance(error, EnsignError):
+            # The person has been told by `turn_failed`; a bug's traceback is for the log.
+            log.error("a turn broke", exc_info=error)
+        self._next()
+        if self._running is None:
+            self.wake()
+        if self._running is None:
+            self.idle.set()

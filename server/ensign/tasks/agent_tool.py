@@ -1,0 +1,98 @@
+"""The `Agent` tool: delegation, a tool like any other (A1). It starts a task and awaits "done or detached"."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from ensign.protocol.access import Access, Effect
+from ensign.protocol.definition import AgentDefinition
+from ensign.protocol.settings import SubagentSettings
+from ensign.protocol.tasks import Envelope
+from ensign.runtime.agent import Agent
+from ensign.tasks.agent_schema import description, parameters
+from ensign.tasks.envelope import launched, moved
+from ensign.tasks.manager import TaskManager
+from ensign.tasks.order import FORK, Rules, order_of
+from ensign.tasks.report import as_text
+from ensign.tasks.task import Task
+from ensign.tools.base import Arguments, Tool, ToolContext, ToolOutput
+
+PARENT = "its parent's turn, which was cancelled"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delegation:
+    """What the tool works with: the manager, who calls, and what orders are checked against."""
+
+    manager: TaskManager
+    agent_of: Callable[[str], Agent]
+    rules: Callable[[], Rules]
+
+    async def run(self, ctx: ToolContext, arguments: Arguments) -> ToolOutput:
+        """Start a subagent; in the foreground, wait for its end and return its envelope."""
+        caller = self.agent_of(ctx.agent_id)
+        rules = self.rules()
+        task = self.manager.spawn(order_of(arguments, caller, ctx.call_id, rules), caller)
+        if task.record.background:
+            return output_of(launched(task))
+        return output_of(await self.attached(task, rules.settings))
+
+    async def attached(self, task: Task, settings: SubagentSettings) -> Envelope:
+        """Wait until a foreground run ends or belongs to nobody's call any more; cancelled, take it along (I1)."""
+        ended = asyncio.ensure_future(task.ended.wait())
+        detached = asyncio.ensure_future(task.detached.wait())
+        limit = settings.foreground_seconds if settings.background else None
+        try:
+            done, _ = await asyncio.wait({ended, detached}, timeout=limit, return_when=asyncio.FIRST_COMPLETED)
+        except asyncio.CancelledError:
+            if not task.detached.is_set():
+                await self.manager.stop(task, PARENT)
+            raise
+        finally:
+            ended.cancel()
+            detached.cancel()
+        if not done:
+            self.manager.background(task, f"moved to the background after {limit:g} seconds")
+        # A run that was let go and ended in one moment is told by its notification, so not here as well.
+        if task.record.envelope is None or task.detached.is_set():
+            return moved(task, settings.report_chars)
+        return task.record.envelope
+
+    def accesses(self, ctx: ToolContext, arguments: Arguments) -> Sequence[Access]:
+        """Which type is spawned (rules `Agent(name)`), and the folder it is sent to."""
+        kind = str(arguments.get("subagent_type") or FORK)
+        spawn = Access(effect=Effect.SESSION, target=kind)
+        cwd = arguments.get("cwd")
+        if not cwd:
+            return (spawn,)
+        return (spawn, Access(effect=Effect.READ, target=str(cwd), path=ctx.files.resolve(str(cwd), cwd=ctx.cwd, call_id=ctx.call_id)))
+
+
+def output_of(envelope: Envelope) -> ToolOutput:
+    """The tool's output: the envelope; a run that failed is an error the model should notice."""
+    return ToolOutput(text=as_text(envelope), is_error=envelope.status == "failed")
+
+
+def activity(arguments: Arguments) -> str:
+    """What a call does, in words."""
+    return f"{arguments.get('subagent_type') or FORK}: {arguments.get('description', '')}"
+
+
+def agent_tool(
+    delegation: Delegation, definitions: Iterable[AgentDefinition], settings: SubagentSettings, *, headless: bool
+) -> Tool:
+    """Build the tool; its words and schema are fixed for the conversation it is built for (A4)."""
+    return Tool(
+        name="Agent",
+        description=description(definitions, settings, headless=headless),
+        parameters=parameters(settings),
+        effect=Effect.SESSION,
+        parallel=True,
+        subagent=False,
+        background=False,
+        run=delegation.run,
+        accesses=delegation.accesses,
+        activity=activity,
+    )
