@@ -1,0 +1,57 @@
+/** Builds the parts, joins them, and starts the server; everything else is in the parts. */
+import * as vscode from "vscode";
+import { Approvals } from "./approvals";
+import { registerCommands } from "./commands";
+import { Diffs } from "./diffs";
+import { Explore } from "./explore";
+import { Reports } from "./reports";
+import { Secrets } from "./secrets";
+import { Server } from "./server";
+import { Sessions } from "./sessions";
+import { Status } from "./status";
+import { AgentsView } from "./views/agents";
+import { ChatView } from "./views/chat/chat";
+import { TasksView } from "./views/tasks";
+
+export function activate(context: vscode.ExtensionContext): void {
+  const log = vscode.window.createOutputChannel("Ensign", { log: true });
+  const server = new Server(context, log);
+  const sessions = new Sessions(server, context.workspaceState);
+  const reports = new Reports(server);
+  const explore = new Explore(server, sessions, reports);
+  const secrets = new Secrets(server, context.secrets);
+  const diffs = new Diffs();
+  const approvals: Approvals = new Approvals(server, reports, diffs, () => chat.visible || tasks.tree.visible);
+  const tasks: TasksView = new TasksView(server, sessions, approvals);
+  const agents = new AgentsView(server);
+  const chat: ChatView = new ChatView({ server, sessions, approvals, reports, extension: context.extensionUri, log });
+  const status = new Status(server, tasks, sessions);
+  const commands = registerCommands({
+    server,
+    sessions,
+    approvals,
+    reports,
+    explore,
+    secrets,
+    chat,
+    tasks,
+    agents,
+    log,
+  });
+  context.subscriptions.push(
+    commands,
+    status,
+    chat,
+    agents,
+    tasks,
+    approvals,
+    diffs,
+    secrets,
+    explore,
+    reports,
+    sessions,
+    server,
+    log,
+  );
+  void server.restart();
+}

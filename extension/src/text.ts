@@ -1,0 +1,127 @@
+/** Words and figures as people read them; used by the host and the chat's page alike. */
+import type { ApprovalRequest, Outcome, TaskRecord, TaskState, Usage } from "./protocol";
+
+export const TERMINAL: ReadonlySet<TaskState> = new Set(["completed", "partial", "failed", "stopped", "interrupted"]);
+
+const QUIET_S = 30;
+
+export const OUTCOME_LABELS: Readonly<Record<Outcome, string>> = {
+  allow_once: "Allow once",
+  allow_task: "For this task",
+  allow_session: "For this session",
+  allow_always: "Always…",
+  deny: "Deny",
+};
+
+export const MODE_LABELS: Readonly<Record<string, string>> = {
+  default: "Ask first",
+  acceptEdits: "Accept edits",
+  plan: "Plan only",
+  bypassPermissions: "Bypass",
+};
+
+/** `950`, `12k`, `3.4M`. */
+export function count(value: number): string {
+  if (value < 1000) return String(Math.round(value));
+  if (value < 999_500) return `${trimmed(value / 1000)}k`;
+  return `${trimmed(value / 1_000_000)}M`;
+}
+
+function trimmed(value: number): string {
+  return value < 10 ? value.toFixed(1).replace(/\.0$/, "") : String(Math.round(value));
+}
+
+/** `8 s`, `3 min 5 s`, `2 h 10 min`. */
+export function duration(seconds: number): string {
+  const whole = Math.max(0, Math.floor(seconds));
+  if (whole < 60) return `${whole} s`;
+  const minutes = Math.floor(whole / 60);
+  if (minutes < 60) return joined(minutes, "min", whole % 60, "s");
+  return joined(Math.floor(minutes / 60), "h", minutes % 60, "min");
+}
+
+function joined(big: number, bigUnit: string, small: number, smallUnit: string): string {
+  return small === 0 ? `${big} ${bigUnit}` : `${big} ${bigUnit} ${small} ${smallUnit}`;
+}
+
+/** `1 tool call`, `2 tool calls`. */
+export function plural(value: number, noun: string): string {
+  return `${value} ${noun}${value === 1 ? "" : "s"}`;
+}
+
+export function tokens(usage: Usage): number {
+  return usage.input + usage.output + usage.cacheRead + usage.cacheWrite;
+}
+
+export function elapsed(task: TaskRecord, now: number): number {
+  return (task.endedAt ?? now) - (task.startedAt ?? task.createdAt);
+}
+
+/** What a task does now, or how it ended, in one line. */
+export function taskLine(task: TaskRecord, now: number): string {
+  switch (task.state) {
+    case "queued":
+      return "queued";
+    case "waiting":
+      return task.waitingFor ? `waiting for you: ${task.waitingFor}` : "waiting for you";
+    case "stopping":
+      return "stopping…";
+    case "running": {
+      const quiet = now - task.lastEventAt;
+      const activity = task.summary || task.activity || "starting";
+      return quiet >= QUIET_S ? `${activity} · quiet for ${duration(quiet)}` : activity;
+    }
+    case "completed":
+    case "partial":
+    case "failed":
+    case "stopped":
+    case "interrupted":
+      return ended(task, now);
+    default:
+      return never(task.state);
+  }
+}
+
+function ended(task: TaskRecord, now: number): string {
+  const parts: string[] = [task.state];
+  if (task.reason) parts.push(task.reason);
+  parts.push(duration(elapsed(task, now)));
+  if (task.filesChanged.length > 0) parts.push(`${plural(task.filesChanged.length, "file")} changed`);
+  return parts.join(" · ");
+}
+
+/** What people call a task. */
+export function taskTitle(task: TaskRecord): string {
+  return task.description || task.name || task.agent;
+}
+
+/** `[name · task]`, however the tag is spelled. */
+export function bracketed(tag: string): string {
+  return tag.startsWith("[") ? tag : `[${tag}]`;
+}
+
+const TOAST_CHARS = 280;
+
+/** Whether a notification, which cuts long text and joins lines, still shows all that would happen. */
+export function fitsToast(request: ApprovalRequest): boolean {
+  return request.detail.length <= TOAST_CHARS && !/[\r\n]/.test(request.detail.trim());
+}
+
+/** The text of a notification. It is plain: a link or an icon written by a model must not become one. */
+export function toastText(request: ApprovalRequest): string {
+  const head = `${bracketed(request.tag)} ${request.title}`;
+  const detail = request.detail.trim();
+  if (!fitsToast(request))
+    return inert(`${head} (${plural(detail.split("\n").length, "line")}, review before answering)`);
+  return inert(detail === "" || request.title.includes(detail) ? head : `${head}: ${detail}`);
+}
+
+/** Break `[label](target)` links and `$(icon)` references, which the workbench would render. */
+export function inert(text: string): string {
+  return text.replaceAll("](", "] (").replaceAll("$(", "$ (");
+}
+
+/** Ends a `switch` over a closed union: a new member is a type error here. */
+export function never(value: never): never {
+  throw new Error(`unexpected ${JSON.stringify(value)}`);
+}
