@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -141,6 +142,12 @@ def conversation(size: int) -> list[Message]:
         made = call(f"c{n}")
         found += [user(f"prompt {n}"), calls(made), results((made.call_id, "line\n" * 20)), says(f"answer {n}")]
     return found[:size]
+
+
+def left_behind(sessions: Path, home: Path) -> Path:
+    """Return a home with what a process that died just now would leave: its lock is free, and no index was written."""
+    shutil.copytree(sessions, home / "sessions")
+    return home
 
 
 @asynccontextmanager

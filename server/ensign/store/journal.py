@@ -68,8 +68,8 @@ class FileJournal:
         """
         if self._fd < 0:
             raise StoreError(f"{str(self._path)!r} is closed")
-        self._fence.check()
         try:
+            self._fence.check()
             if self._good_bytes is not None:
                 self._cut(self._good_bytes)
             written = os.write(self._fd, line)

@@ -13,7 +13,7 @@ from ensign.store.head import FORMAT, Head
 from ensign.store.inbox import Inbox
 from ensign.store.index import Index
 from ensign.store.journal import Journal, write_whole
-from ensign.store.place import OwnedFence, Place
+from ensign.store.place import OwnedFence, Place, checked
 from ensign.store.records import Loaded, Record, encode
 from ensign.store.replay import Replay, replay
 from ensign.store.rows import Fold
@@ -48,6 +48,11 @@ class SessionStore:
     def agents(self) -> list[str]:
         """Agents with a transcript, by id, oldest first."""
         return self._place.agents(self.session_id)
+
+    def main_agent(self) -> str | None:
+        """Return the session's main agent, None in a new session. Blocks."""
+        heads = ((agent_id, self._place.read_head(self.session_id, agent_id)) for agent_id in self.agents())
+        return next((agent_id for agent_id, head in heads if head and not head.get("spec")), None)
 
     def spawned(self, spawn_key: str) -> str | None:
         """Return the agent that was started for this call already, in this process or an earlier one (B7)."""
@@ -115,7 +120,7 @@ class SessionStore:
         """Put a task's report file in place and return its path; empty when nothing can be written."""
         if self.output_dir is None:
             return ""
-        path = self.output_dir / f"{task_id}.md"
+        path = self.output_dir / f"{checked(task_id)}.md"
         data = text.encode("utf-8", "backslashreplace")
         await asyncio.to_thread(write_whole, path, data)
         return str(path)

@@ -37,7 +37,8 @@ class Store:
 
         `report` is told what a person should know, in a sentence, from any thread; `now` returns Unix seconds.
         """
-        self._now = now
+        # Transcripts keep milliseconds; live rows and rebuilt ones must be the same.
+        self._now = lambda: round(now(), 3)
         try:
             self._place: Place = Disk(home, now)
         except StoreError as error:
