@@ -7,13 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ensign.workspace.processes import Processes
-from ensign.workspace.view import FileView
-
 from ensign.protocol.access import Access, Effect
 from ensign.protocol.events import Todo
 from ensign.protocol.messages import Image, ToolSchema
 from ensign.protocol.tasks import CommandRun, FileChange
+from ensign.workspace.processes import Processes
+from ensign.workspace.view import FileView
 
 Arguments = Mapping[str, Any]
 

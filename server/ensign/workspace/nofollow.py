@@ -142,6 +142,28 @@ def opened_file(path: Path) -> Iterator[int]:
         os.close(fd)
 
 
+@contextmanager
+def opened_folder(path: Path) -> Iterator[Path]:
+    """Open a folder at a resolved path and give a path that means this very folder to us and our children.
+
+    Raises:
+        ToolError: it is not there, no folder, or a link was put in its way.
+    """
+    try:
+        with opened_parent(path) as parent:
+            fd = None if parent.fd is None else os.open(parent.name or ".", _FOLDER, dir_fd=parent.fd)
+    except FileNotFoundError as error:
+        raise ToolError(f"{str(path)!r} does not exist") from error
+    except OSError as error:
+        raise ToolError(f"cannot search {str(path)!r}: {_why(error)}") from error
+    try:
+        held = Path(f"/proc/{os.getpid()}/fd/{fd}")
+        yield held if fd is not None and held.exists() else path
+    finally:
+        if fd is not None:
+            os.close(fd)
+
+
 def read_file(path: Path, limit: int) -> bytes:
     """Return the bytes of a resolved path.
 

@@ -236,6 +236,8 @@ class Processes:
             raise ToolError(f"cannot run the command: {missing!r} does not exist") from error
         except OSError as error:
             raise ToolError(f"cannot run the command: {error.strerror or error}") from error
+        except ValueError as error:  # a null character, or half of one
+            raise ToolError(f"the command cannot be given to a program: {error}") from error
         self._running.setdefault(agent_id, set()).add(child)
         self._reaper.watch(child.pid)
         return child

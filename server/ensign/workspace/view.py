@@ -6,6 +6,7 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from ensign.protocol.errors import ToolError
@@ -21,6 +22,10 @@ _INLINE_BYTES = 1 << 20
 _MAX_SEEN = 1000
 _MAX_PINS = 256
 _EDITOR_S = 2.0
+
+
+class MissingFileError(ToolError):
+    """There is no such file, neither on disk nor in the editor."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +77,10 @@ class FileView:
         other._seen = self._seen.copy()
         return other
 
+    def recent(self, count: int) -> list[Path]:
+        """Return the files this agent read or wrote last, newest first."""
+        return list(islice(reversed(self._seen), count))
+
     def clear(self) -> None:
         """Forget everything; the agent is at its end."""
         self._seen.clear()
@@ -108,7 +117,7 @@ class FileView:
         """Return a file's text without counting as the agent's reading of it."""
         file = await self._look(path)
         if file is None:
-            raise ToolError(f"{str(path)!r} does not exist")
+            raise MissingFileError(f"{str(path)!r} does not exist")
         return file
 
     def unsaved(self) -> dict[Path, Document]:

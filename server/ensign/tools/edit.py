@@ -1,0 +1,116 @@
+"""The `Edit` tool: replaces an exact piece of a file."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+
+from ensign.protocol.access import Access, Effect
+from ensign.protocol.errors import ToolError
+from ensign.tools.base import Arguments, Preview, Tool, ToolContext, ToolOutput
+from ensign.tools.changes import output_of
+from ensign.tools.replacing import Replaced, replace_exactly
+from ensign.tools.words import count, words_of
+from ensign.workspace.paths import display
+from ensign.workspace.textfile import refuse_surrogates, showable
+from ensign.workspace.view import FileText, MissingFileError
+
+_SLOW_CHARS = 1_000_000
+
+
+async def run(ctx: ToolContext, arguments: Arguments) -> ToolOutput:
+    """Replace `old_string` by `new_string`, or create a file when `old_string` is empty."""
+    path = _path(ctx, arguments)
+    refuse_surrogates(arguments["new_string"], "new_string")
+    name = display(path, ctx.cwd)
+    if arguments["old_string"] == "":
+        written = await ctx.files.write(path, _created(await _peek(ctx, path), arguments, name))
+        return await output_of(written, ctx.cwd, "Created")
+    replaced: list[Replaced] = []
+
+    def change(file: FileText) -> str:
+        replaced.append(_replaced(file.text, arguments))
+        return replaced[-1].text
+
+    try:
+        written = await ctx.files.edit(path, change)
+    except MissingFileError as error:
+        raise ToolError(f"{name!r} does not exist; with an empty old_string it is created") from error
+    lines = replaced[-1].lines
+    where = (
+        f"{count(len(lines), 'replacement')}, line {lines[0]}" if len(lines) == 1 else count(len(lines), "replacement")
+    )
+    return await output_of(written, ctx.cwd, "Edited", where)
+
+
+def _replaced(text: str, arguments: Arguments) -> Replaced:
+    every = arguments.get("replace_all", False)
+    return replace_exactly(text, arguments["old_string"], arguments["new_string"], every=every)
+
+
+def _created(file: FileText | None, arguments: Arguments, name: str) -> str:
+    if file is not None and file.text:
+        raise ToolError(f"{name!r} exists and is not empty; an empty old_string only creates files")
+    return str(arguments["new_string"])
+
+
+async def _peek(ctx: ToolContext, path: Path) -> FileText | None:
+    try:
+        return await ctx.files.peek(path)
+    except MissingFileError:
+        return None
+
+
+async def preview(ctx: ToolContext, arguments: Arguments) -> Preview | None:
+    """Return the change as it would be made now; None when it would fail, which the run then explains."""
+    try:
+        path = _path(ctx, arguments)
+        file = await _peek(ctx, path)
+        before = file.text if file else ""
+        if arguments["old_string"] == "":
+            after = _created(file, arguments, str(path))
+        else:
+            slow = len(before) > _SLOW_CHARS
+            done = await asyncio.to_thread(_replaced, before, arguments) if slow else _replaced(before, arguments)
+            after = done.text
+    except ToolError:
+        return None
+    return Preview(path=path, before=showable(before), after=showable(after))
+
+
+def _path(ctx: ToolContext, arguments: Arguments) -> Path:
+    return ctx.files.resolve(arguments["file_path"], cwd=ctx.cwd, call_id=ctx.call_id)
+
+
+def accesses(ctx: ToolContext, arguments: Arguments) -> Sequence[Access]:
+    return (Access(effect=Effect.WRITE, target=arguments["file_path"], path=_path(ctx, arguments)),)
+
+
+def activity(arguments: Arguments) -> str:
+    return f"editing {arguments['file_path']}"
+
+
+EDIT = Tool(
+    name="Edit",
+    description=words_of(__file__),
+    parameters={
+        "type": "object",
+        "properties": {
+            "file_path": {"type": "string", "description": "The file, absolute or relative to the working directory"},
+            "old_string": {"type": "string", "description": "The exact text to replace; empty creates the file"},
+            "new_string": {"type": "string", "description": "The text to put there, taken literally"},
+            "replace_all": {"type": "boolean", "description": "Replace every occurrence; false by default"},
+        },
+        "required": ["file_path", "old_string", "new_string"],
+        "additionalProperties": False,
+    },
+    effect=Effect.WRITE,
+    parallel=False,
+    subagent=True,
+    background=True,
+    run=run,
+    accesses=accesses,
+    activity=activity,
+    preview=preview,
+)
