@@ -8,7 +8,6 @@ from ensign.definitions.catalogue import Definitions
 from ensign.definitions.load import load
 from ensign.definitions.sources import Folder, built_in_folder, folders
 from ensign.definitions.vocabulary import Vocabulary
-from ensign.protocol.settings import ModelSettings, ProviderSettings
 
 BUILT_INS = ("Explore", "general-purpose", "Plan", "Verification")
 
@@ -21,14 +20,17 @@ def check_rule(rule: str) -> str | None:
     return None
 
 
+def check_model(name: str) -> str | None:
+    """A stand-in for the catalogue of models."""
+    known = name in {"small", "haiku", "opus", "fast"} or name.startswith(("openai/", "local/"))
+    return None if known and not name.endswith("/") else f"no model {name!r}"
+
+
 WORDS = Vocabulary(
     tools=frozenset({"Read", "Write", "Edit", "Glob", "Grep", "Bash", "TodoWrite", "Agent"}),
     later_tools=frozenset({"WebFetch", "WebSearch", "NotebookEdit", "Skill"}),
-    models=ModelSettings(
-        aliases={"fast": "local/tiny"}, providers={"local": ProviderSettings(kind="openai", models=("tiny",))}
-    ),
-    providers=frozenset({"anthropic", "openai"}),
     unserved=frozenset({"hooks", "skills", "memory", "isolation"}),
+    check_model=check_model,
     check_rule=check_rule,
 )
 

@@ -190,7 +190,6 @@ SKIPPED = [("error", "wrong-type", 4)]
         ("model", "small", "small", []),
         ("model", "haiku", "haiku", []),
         ("model", "fast", "fast", []),
-        ("model", "tiny", "tiny", []),
         ("model", "openai/gpt-x", "openai/gpt-x", []),
         ("model", "local/any", "local/any", []),
         ("model", "gpt-x", "inherit", [("warning", "unknown-model", 4)]),

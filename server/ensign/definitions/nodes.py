@@ -23,19 +23,23 @@ START = Mark(1, 1)
 
 @dataclass(frozen=True, slots=True)
 class Scalar:
-    """A single value. From YAML it is always text, as written; JSON brings its own types."""
+    """A single value. From YAML it is always text, as written; JSON brings its own types.
+
+    `span`, here and below, is where JSON text has the node: offsets of its start and of what follows it.
+    """
 
     value: str | int | float | bool | None
     mark: Mark
+    span: tuple[int, int] = (0, 0)
 
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """A list. `close` is the offset of its closing bracket in JSON text."""
+    """A list."""
 
     items: tuple[Node, ...]
     mark: Mark
-    close: int = -1
+    span: tuple[int, int] = (0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +53,11 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A mapping in the order in which it was written; keys are unique. `close` as in `Items`."""
+    """A mapping in the order in which it was written; keys are unique."""
 
     entries: tuple[Entry, ...]
     mark: Mark
-    close: int = -1
+    span: tuple[int, int] = (0, 0)
 
     def get(self, key: str) -> Entry | None:
         """The entry with this key."""

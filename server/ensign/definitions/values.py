@@ -118,10 +118,10 @@ class ValueReader:
         text = _text(field, node)
         if not text:
             return self.blank(field, node)
-        if self.words.knows_model(text):
+        problem = None if text == "inherit" else self.words.check_model(text)
+        if problem is None:
             return text
-        hint = did_you_mean(text, self.words.model_names())
-        self.warn("unknown-model", f"there is no model {quoted(text)}{hint}; 'inherit' is used", node.mark)
+        self.warn("unknown-model", f"{problem}; {field.fallback}", node.mark)
         return "inherit"
 
     def tools(self, field: Field, node: Node) -> tuple[str, ...]:

@@ -5,11 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
-from ensign.protocol.settings import ModelSettings
-
-ROLES = ("default", "small", "large")
-ALIASES = ("haiku", "sonnet", "opus")
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Vocabulary:
@@ -18,29 +13,16 @@ class Vocabulary:
     Attributes:
         tools: tools that exist.
         later_tools: tools that the product names but does not serve yet.
-        providers: names that may stand before the slash of `provider/model`.
         unserved: fields that are read and kept but that nothing serves yet.
+        check_model: returns what is wrong with a reference to a model, or None; `inherit` never gets there.
         check_rule: returns what is wrong with a permission rule, or None.
     """
 
     tools: frozenset[str]
     later_tools: frozenset[str]
-    models: ModelSettings
-    providers: frozenset[str]
     unserved: frozenset[str]
+    check_model: Callable[[str], str | None]
     check_rule: Callable[[str], str | None]
-
-    def knows_model(self, name: str) -> bool:
-        """Whether `name` can be resolved; a role without a target counts, it falls back at launch (A13)."""
-        provider, slash, rest = name.partition("/")
-        if slash:
-            return bool(rest) and (provider in self.providers or provider in self.models.providers)
-        return name in self.model_names()
-
-    def model_names(self) -> tuple[str, ...]:
-        """Every model that can be named without its provider."""
-        listed = (model for provider in self.models.providers.values() for model in provider.models)
-        return ("inherit", *ROLES, *ALIASES, "offline", *self.models.aliases, *listed)
 
 
 def closest(word: str, known: Collection[str]) -> str | None:

@@ -85,8 +85,8 @@ async def _watcher(folders: frozenset[Path], paths: Sequence[Path]) -> AsyncGene
     def concerns_us(_change: object, name: str) -> bool:
         return any(_within(name, path) or _within(path, name) for path in watched)
 
-    # Not below the folders: a workspace may be huge, and few folders of it matter. The step is how often its thread wakes.
-    events: AsyncGenerator[object, None] = watchfiles.awatch(  # pyright: ignore[reportUnknownMemberType] - trio's type
+    # Not below the folders: a workspace may be huge, and little of it matters. The step is how often its thread wakes.
+    events: AsyncGenerator[object, None] = watchfiles.awatch(  # pyright: ignore[reportUnknownMemberType]
         *sorted(folders), watch_filter=concerns_us, debounce=_SETTLE_MS, step=_SETTLE_MS, recursive=False
     )
     async with aclosing(events):
