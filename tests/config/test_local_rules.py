@@ -1,4 +1,4 @@
-"""An "always" answer is saved beside the project's settings, holds from then on, and only for the person who gave it."""
+"""An "always" answer is saved beside the project's settings, and holds for the person who gave it and nobody else."""
 
 from __future__ import annotations
 
