@@ -76,6 +76,7 @@ class Verdict:
         parts: every judged piece, in order; the first with the strongest decision decided.
         suggestions: the rules that "always allow" would save, one for each part that asks; empty where "always" is
             not offered (P15).
+        grants: the exact rules that an answer for the task or the session stands for.
         asked_by_mode: True when only the mode stood in the way (`bypassPermissions` lifts just these).
     """
 
@@ -85,4 +86,5 @@ class Verdict:
     by: str = "mode"
     parts: tuple[Part, ...] = ()
     suggestions: tuple[str, ...] = ()
+    grants: tuple[str, ...] = ()
     asked_by_mode: bool = False

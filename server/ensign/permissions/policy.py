@@ -1,0 +1,61 @@
+"""What the engine is asked, and what it is asked under: plain values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from ensign.protocol.access import Access, Effect, Mode
+from ensign.protocol.settings import Layer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """One call.
+
+    Attributes:
+        tool: the tool's full name; MCP tools as `mcp__server__tool`.
+        effect: what the tool declares.
+        accesses: what this call would touch. `Bash` gives one execute access whose target is the whole line; `Agent`
+            and `Skill` one session access whose target is the name.
+        cwd: the agent's own working directory, never one that a model wrote.
+    """
+
+    tool: str
+    effect: Effect
+    accesses: tuple[Access, ...]
+    cwd: Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """Everything that a verdict depends on beside the call and the links on disk.
+
+    Attributes:
+        layers: rules by place, nearest first; names as in `protocol.settings.Layer`.
+        roots: workspace folders; for a child in a worktree, that worktree alone.
+        worktrees: further folders that count as inside.
+        readable: folders whose reading needs no approval: own output, own spilled results.
+        off_limits: trees that must not be written by any route (the main checkout of a worktree child, W1).
+        protected: folders of ours that are protected like `.git/`, for example `ENSIGN_HOME`.
+        grants: answers that hold here, as exact rules; they settle an ask, never a deny.
+        denied: deny rules of every ancestor (P10).
+        read_only: reading alone, whatever the mode (`Explore`, `Plan`): commands that are not judged read-only are
+            refused rather than asked.
+        dont_ask_allows: what `dontAsk` makes of the mode's questions: allow if True, deny if False.
+        fold_case: the file system ignores case.
+    """
+
+    layers: tuple[Layer, ...] = ()
+    roots: tuple[Path, ...] = ()
+    home: Path = Path("/")
+    mode: Mode = Mode.DEFAULT
+    worktrees: tuple[Path, ...] = ()
+    readable: tuple[Path, ...] = ()
+    off_limits: tuple[Path, ...] = ()
+    protected: tuple[Path, ...] = ()
+    grants: tuple[str, ...] = ()
+    denied: tuple[str, ...] = ()
+    read_only: bool = False
+    dont_ask_allows: bool = False
+    fold_case: bool = False
