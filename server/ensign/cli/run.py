@@ -76,8 +76,13 @@ class Outcome:
 
 async def run(arguments: argparse.Namespace, cwd: Path, environment: dict[str, str]) -> int:
     """Do the task and return the exit code."""
-    app = await build(
-        command_line=options_of(arguments), roots=(cwd,), environment=environment, options={}, headless=True
+    app = build(
+        options={},
+        roots=(cwd,),
+        environment=environment,
+        command_line=options_of(arguments),
+        client_name="run",
+        headless=True,
     )
     outcome = Outcome()
     progress = progress_for(sys.stderr)

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from ensign.protocol.access import Mode
+from ensign.protocol.access import Decision, Mode
 from ensign.protocol.approvals import ApprovalRequest, Outcome
 from ensign.protocol.definition import Severity
 from ensign.protocol.events import Event, Todo
@@ -326,6 +326,35 @@ class ModelsListed(Value):
 
     models: tuple[ModelInfo, ...]
     roles: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExplainedPart(Value):
+    """One judged piece of a call."""
+
+    text: str
+    decision: Decision
+    reason: str
+    rule: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explained(Value):
+    """What would be decided about a call, without running it (`ensign explain`)."""
+
+    decision: Decision
+    reason: str
+    rule: str | None
+    parts: tuple[ExplainedPart, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check(Value):
+    """One line of `ensign doctor`; `detail` says what to do when it is not `ok`."""
+
+    name: str
+    state: Literal["ok", "warning", "failed"]
+    detail: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

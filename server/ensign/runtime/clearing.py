@@ -17,7 +17,7 @@ _MARK = "[Cleared by the Ensign runtime"
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """A result that may be cleared."""
+    """Where a result stands, and whose it is."""
 
     message: int
     result: int
@@ -39,31 +39,35 @@ def clear(
     Returns:
         The messages, and the tokens that were freed.
     """
-    places = clearable(messages, kept_tools)
+    places = _places(messages)
     cleared, freed = list(messages), 0
     for place in places[: max(0, len(places) - keep)]:
         if freed >= needed:
             break
         message = cleared[place.message]
         assert isinstance(message, ToolMessage)
+        if kept_tools(place.tool) or not _is_worth(message.results[place.result]):
+            continue
         shorter = _without(message, place)
         freed += size(message) - size(shorter)
         cleared[place.message] = shorter
     return cleared, freed
 
 
-def clearable(messages: Sequence[Message], kept_tools: Callable[[str], bool]) -> list[_Place]:
-    """The results that clearing would shorten, oldest first."""
+def _places(messages: Sequence[Message]) -> list[_Place]:
+    """Every result, oldest first."""
     names = {call.call_id: call.name for m in messages if isinstance(m, AssistantMessage) for call in m.calls}
     return [
-        _Place(at, number, names.get(result.call_id, "a tool"))
+        _Place(at, number, names.get(result.call_id, ""))
         for at, message in enumerate(messages)
         if isinstance(message, ToolMessage)
         for number, result in enumerate(message.results)
-        if (len(result.text) >= WORTH_CLEARING or result.images)
-        and not result.text.startswith(_MARK)
-        and not kept_tools(names.get(result.call_id, ""))
     ]
+
+
+def _is_worth(result: ToolResult) -> bool:
+    long = len(result.text) >= WORTH_CLEARING or bool(result.images)
+    return long and not result.text.startswith(_MARK)
 
 
 def _without(message: ToolMessage, place: _Place) -> ToolMessage:

@@ -15,7 +15,7 @@ from ensign.runtime.agent import Agent
 from ensign.runtime.clearing import KEEP_RESULTS, clear
 from ensign.runtime.sizes import Room, Ruler, reserve, sized, weight
 from ensign.runtime.summarizer import Summarizer
-from ensign.runtime.summary import Prompts, as_message, prompt_in, split, views
+from ensign.runtime.summary import Prompts, Split, as_message, prompt_in, split, views
 from ensign.runtime.survivors import MAX_FILES, state_text
 
 MAX_IN_A_ROW = 3
@@ -38,9 +38,15 @@ async def same_head() -> Head | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sizes:
-    """A conversation that is near its window, measured once."""
+    """A conversation that is near its window, measured once.
+
+    Attributes:
+        before: tokens of the next request.
+        answered: tokens of the last one that was answered.
+    """
 
     before: int
+    answered: int
     room: Room
     ruler: Ruler
     messages: Sequence[Message]
@@ -83,6 +89,7 @@ class Compaction:
         self._summarizer = Summarizer(agent)
         self._in_a_row = 0
         self._length = 0
+        self._fewer_than = 0
         self._calls_before: set[int] = set()
         self.stuck: str | None = None
 
@@ -128,9 +135,11 @@ class Compaction:
         weights = [weight(*pair) for pair in zip(request.history, request.encoded, strict=True)]
         ruler = Ruler.fit(conversation.model, size_bytes=sized(request.head, weights), tokens=tokens)
         messages = list(request.history)
+        replied = next((at for at in reversed(range(len(messages))) if isinstance(messages[at], AssistantMessage)), 0)
         fixed = Prompts.of(messages).fixed.values()
         return Sizes(
             before=tokens,
+            answered=tokens - conversation.model.estimate_tokens(sum(weights[replied:])),
             room=Room(
                 window=conversation.model.context_window,
                 fixed=ruler.of_bytes(len(request.head.data)) + ruler.of(*fixed),
@@ -144,13 +153,15 @@ class Compaction:
         """Clear if that is enough, else summarize, else clear what there is. Returns whether anything was gained."""
         if sizes.room.fixed > sizes.room.window:
             raise self._too_large(sizes)
-        over = sizes.before - sizes.room.goal
+        over = max(1, sizes.before - sizes.room.goal)
         messages, freed = self._cleared(sizes, over, keep=KEEP_RESULTS)
         if freed >= over:
             self._replace(sizes, messages, "cleared", self._agent.conversation.head)
             return True
-        if await self._summarize(sizes):
-            return True
+        parts = split(sizes.messages, size=sizes.of, room=sizes.room, kept_tools=self._is_kept)
+        summary = await self._summary(sizes, parts)
+        if summary is not None:
+            return await self._put_summary(sizes, parts, summary)
         if sizes.before - freed > sizes.room.window:
             messages, freed = self._cleared(sizes, over, keep=0)
         if freed > 0:
@@ -165,23 +176,24 @@ class Compaction:
         known = self._agent.tools.get(tool)
         return known is not None and known.effect is Effect.SESSION
 
-    async def _summarize(self, sizes: Sizes) -> bool:
+    async def _summary(self, sizes: Sizes, parts: Split) -> str | None:
         room = sizes.room
-        parts = split(sizes.messages, size=sizes.of, room=room, kept_tools=self._is_kept)
         if parts.replaced(sizes.of, room) < room.reserve // 8:
             # A summary would hardly be shorter than what it stands for.
-            return False
+            return None
         head = sizes.ruler.of_bytes(len(self._agent.conversation.head.data))
         budget = room.window - room.reserve // 2 - head
-        summary = await self._summarizer.ask(
-            views(sizes.messages, size=sizes.of, budget=budget, kept_tools=self._is_kept)
-        )
-        if summary is None:
-            return False
+        return await self._summarizer.ask(views(sizes.messages, size=sizes.of, budget=budget, kept_tools=self._is_kept))
+
+    async def _put_summary(self, sizes: Sizes, parts: Split, summary: str) -> bool:
         state = state_text(
             todos=self._agent.todos.todos, files=self._agent.files.recent(MAX_FILES), tasks=self._tasks()
         )
-        messages = parts.rebuilt(as_message(summary, state), size=sizes.of, room=room)
+        messages = parts.rebuilt(as_message(summary, state), size=sizes.of, room=sizes.room)
+        if sum(map(sizes.of, messages)) >= sum(map(sizes.of, sizes.messages)):
+            # Longer than what it stands for. That counts, or each step would ask for another.
+            self._count(sizes, after=sizes.before)
+            return False
         head_now = await self._renew() or self._agent.conversation.head
         self._replace(sizes, messages, "summarized", head_now)
         return True
@@ -192,11 +204,16 @@ class Compaction:
         conversation = self._agent.conversation
         conversation.retarget(conversation.model, head, messages)
         self._record(conversation.messages)
-        self._in_a_row += 1
-        self._length = len(messages)
-        self._calls_before.update(call_key(call) for call in calls_in(sizes.messages))
         after = sizes.ruler.of_bytes(len(head.data)) + sum(map(sizes.of, messages))
+        self._count(sizes, after=after)
         self._agent.emit(events.Compacted(**self._agent.who, before_tokens=sizes.before, after_tokens=after, how=how))
+
+    def _count(self, sizes: Sizes, *, after: int) -> None:
+        self._in_a_row += 1
+        self._length = len(self._agent.conversation.messages)
+        self._calls_before.update(call_key(call) for call in calls_in(sizes.messages))
+        # Half of what was to be freed: the provider counts otherwise than we estimate, but not so much otherwise.
+        self._fewer_than = (sizes.before + after) // 2
 
     def _since(self) -> Sequence[Message]:
         """What was added after the last compaction."""
@@ -210,20 +227,19 @@ class Compaction:
     def _progressed(self, sizes: Sizes) -> bool:
         """Whether the last compaction helped, though the conversation is near the window again.
 
-        It did not when the very next request was counted as near the window (what is fixed is too large), or when the
-        agent only repeats calls that it has made before (what was taken away is what it needs).
+        It did not when the provider counts the next request as hardly smaller, when what is fixed leaves so little
+        room that each step compacts, or when the agent only repeats calls that it has made before, since what was
+        taken away is what it needs.
         """
         since = self._since()
         if any(prompt_in(message) is not None for message in since):
             return True
-        replies = [at for at, message in enumerate(since) if isinstance(message, AssistantMessage)]
-        if not replies:
+        if not any(isinstance(message, AssistantMessage) for message in since):
             return False
-        grown = sum(map(sizes.of, since[replies[-1] + 1 :]))
-        calls = list(calls_in(since))
-        return sizes.before - grown < sizes.room.near and (
-            not calls or any(call_key(call) not in self._calls_before for call in calls)
-        )
+        if sizes.answered >= self._fewer_than or sizes.room.is_tight:
+            return False
+        calls = calls_in(since)
+        return not calls or any(call_key(call) not in self._calls_before for call in calls)
 
     def _described(self, sizes: Sizes) -> str:
         """Name the sizes, for people who must make something smaller."""

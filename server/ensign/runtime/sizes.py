@@ -82,6 +82,11 @@ class Room:
         return max(self.window - self.reserve, (self.fixed + self.window) // 2)
 
     @property
+    def is_tight(self) -> bool:
+        """Whether what is fixed leaves less room than shortening means to make."""
+        return self.fixed > (self.window - self.reserve) * 3 // 4
+
+    @property
     def goal(self) -> int:
         """What shortening must get down to, so that some steps fit before the next time."""
         return max((self.window - self.reserve) * 3 // 4, (self.fixed + self.near) // 2)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ensign.models.base import Effort, Model
-from ensign.permissions.child import child_mode, child_policy
+from ensign.permissions.child import child_mode
 from ensign.permissions.policy import Policy
 from ensign.protocol import events
 from ensign.protocol.access import Mode
@@ -23,6 +23,7 @@ from ensign.runtime.conversation import Conversation
 from ensign.runtime.gate import Question
 from ensign.runtime.inbox import Inbox
 from ensign.runtime.prompt import Environment, read_branch, read_instructions, render, text_of
+from ensign.session.authority import Authority
 from ensign.session.services import Services
 from ensign.store.replay import Replay
 from ensign.tasks.filter import refusal, select
@@ -59,6 +60,7 @@ class AgentFactory:
     cwd: Path
     output_dir: Path
     tools: tuple[Tool, ...]
+    authority: Authority
 
     async def main(
         self, agent_id: str, model: Model, policy: Callable[[], Policy], hooks: Hooks, past: Replay | None = None
@@ -105,7 +107,7 @@ class AgentFactory:
             raise AssertionError("a fork has no definition")
         settings = self.services.settings()
         model = order.model or self._model_of(definition, parent, task)
-        mode = child_mode(parent.policy().mode, definition, settings.subagents)
+        mode = child_mode(parent.policy().mode, definition, allow_dont_ask=settings.subagents.allow_dont_ask)
         selection = select(
             self.tools,
             definition,
@@ -170,7 +172,7 @@ class AgentFactory:
         if task.definition is None:
             mode, offered = Mode.BUBBLE, parent.offered
         else:
-            mode = child_mode(parent.policy().mode, task.definition, settings)
+            mode = child_mode(parent.policy().mode, task.definition, allow_dont_ask=settings.allow_dont_ask)
             recorded = {tool.name for tool in head.tools}
             selection = select(
                 self.tools,
@@ -252,13 +254,8 @@ class AgentFactory:
         )
 
     def _child_policy(self, parent: Agent, definition: AgentDefinition | None, task: Task) -> Callable[[], Policy]:
-        """A child's policy follows its parent's as that changes; its own grants come on top (P4, P10)."""
-
-        def policy() -> Policy:
-            settings = self.services.settings().subagents
-            return child_policy(parent.policy(), definition, settings, task.grants)
-
-        return policy
+        agent_id = task.record.agent_id
+        return lambda: self.authority.of_child(parent.policy(), definition, agent_id)
 
     def _model_of(self, definition: AgentDefinition, parent: Agent, task: Task) -> Model:
         wanted = definition.model

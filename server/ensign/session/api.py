@@ -29,7 +29,6 @@ class Api:
     store: Store
     definitions: Callable[[], Definitions]
     models: Catalog
-    subscribed: Callable[[tuple[str, ...]], None]
     default_cwd: Path
 
     async def session_open(self, params: wire.SessionOpen) -> wire.SessionOpened:
@@ -79,6 +78,11 @@ class Api:
     async def turn_cancel(self, params: wire.SessionRef) -> wire.Empty:
         """Cancel the running turn, if there is one, with its foreground subagents."""
         await self.sessions.get(params.session_id).turns.cancel()
+        return wire.Empty()
+
+    async def session_settle(self, params: wire.SessionRef) -> wire.Empty:
+        """Return once no turn and no task of the session runs, and no notification waits (B8)."""
+        await self.sessions.get(params.session_id).settled()
         return wire.Empty()
 
     async def agent_list(self, _: wire.AgentList) -> wire.AgentsListed:
@@ -178,8 +182,8 @@ class Api:
         return wire.Answered(accepted=accepted)
 
     async def view_subscribe(self, params: wire.ViewSubscribe) -> wire.Empty:
-        """Say which tasks a client looks at."""
-        self.subscribed(params.task_ids)
+        """Say which tasks a client looks at now (X4)."""
+        self.sessions.watched = frozenset(params.task_ids)
         return wire.Empty()
 
     async def model_list(self, _: wire.Empty) -> wire.ModelsListed:

@@ -6,17 +6,16 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 
+from ensign.permissions.child import child_policy
 from ensign.permissions.engine import PermissionEngine
-from ensign.permissions.grants import grants_of
+from ensign.permissions.grants import Grants
 from ensign.permissions.policy import Policy
-from ensign.permissions.policy import Question as Judged
-from ensign.protocol.access import Access, Decision, Effect, Mode
+from ensign.protocol.access import Decision, Mode
 from ensign.protocol.approvals import Outcome
 from ensign.protocol.definition import AgentDefinition
 from ensign.protocol.errors import DeniedError
 from ensign.protocol.settings import Settings
 from ensign.runtime.gate import Question
-from ensign.tasks.task import Task
 
 
 class Authority:
@@ -24,7 +23,7 @@ class Authority:
 
     Attributes:
         mode: the session's permission mode.
-        grants: the session's.
+        grants: every answer that holds, the session's and each task's.
     """
 
     def __init__(
@@ -42,22 +41,30 @@ class Authority:
         self._base = base
         self._cwd = cwd
         self.mode: Mode = settings().mode
-        self.grants: tuple[str, ...] = ()
+        self.grants = Grants()
 
     def policy(self) -> Policy:
         """The main agent's policy as it is now."""
-        return replace(self._base, layers=self._settings().layers, mode=self.mode, grants=self.grants)
+        return replace(self._base, layers=self._settings().layers, mode=self.mode, grants=self.grants.of_session())
 
     def may_spawn(self, agents: Iterable[AgentDefinition]) -> list[AgentDefinition]:
         """Leave out the definitions that rules forbid to start (A14)."""
         policy = self.policy()
+        return [agent for agent in agents if self._engine.may_spawn(agent.name, policy) is not Decision.DENY]
 
-        def denied(name: str) -> bool:
-            access = Access(effect=Effect.SESSION, target=name)
-            question = Judged(tool="Agent", effect=Effect.SESSION, accesses=(access,), cwd=self._cwd)
-            return self._engine.judge(question, policy).decision is Decision.DENY
-
-        return [agent for agent in agents if not denied(agent.name)]
+    def of_child(self, parent: Policy, definition: AgentDefinition | None, agent_id: str) -> Policy:
+        """A child's policy as it is now: it follows its parent's, and its own answers come on top (P4, P10)."""
+        settings = self._settings().subagents
+        child = child_policy(
+            parent,
+            definition,
+            allow_dont_ask=settings.allow_dont_ask,
+            inherit_approvals=settings.inherit_approvals,
+            session_grants=self.grants.of_session(),
+        )
+        own = tuple(rule for rule in self.grants.of(agent_id) if rule not in child.grants)
+        session = self.grants.of_session()
+        return replace(child, grants=(*child.grants, *(rule for rule in own if rule not in session)))
 
     def refuse_to_ask(self, policy: Policy, *, background: bool) -> None:
         """Deny at once what a background task may not ask a person (P6).
@@ -72,22 +79,7 @@ class Authority:
                 by="mode",
             )
 
-    async def remember(self, outcome: Outcome, question: Question, task: Task | None) -> None:
-        """Turn an answer into grants of its scope (P4)."""
-        rules = grants_of(question.verdict)
-        match outcome:
-            case Outcome.ALLOW_TASK if task is not None:
-                task.grants = with_rules(task.grants, rules)
-            case Outcome.ALLOW_SESSION:
-                self.grants = with_rules(self.grants, rules)
-            case Outcome.ALLOW_ALWAYS:
-                self.grants = with_rules(self.grants, rules)
-                for rule in question.verdict.suggestions:
-                    await self._add_rule(self._cwd, rule)
-            case _:
-                pass
-
-
-def with_rules(old: tuple[str, ...], new: Iterable[str]) -> tuple[str, ...]:
-    """Both, each rule once."""
-    return tuple(dict.fromkeys((*old, *new)))
+    async def remember(self, outcome: Outcome, question: Question, agent_id: str) -> None:
+        """Turn an answer into grants of its scope, and an "always" into rules of the local settings (P4)."""
+        for rule in self.grants.remember(outcome, question.verdict, agent_id):
+            await self._add_rule(self._cwd, rule)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from ensign.permissions.display import visible_line, visible_text
+from ensign.permissions.display import tag, visible
+from ensign.permissions.grants import offered
 from ensign.protocol.access import Effect
 from ensign.protocol.approvals import ApprovalPart, ApprovalRequest, DiffPreview, Outcome
 from ensign.protocol.ids import new_id
@@ -36,14 +35,14 @@ def request_of(
         color=record.color if record is not None else None,
         tool=question.tool.name,
         title=title_of(question),
-        detail=visible_text(detail_of(question)),
-        reason=visible_line(verdict.reason),
+        detail=visible(detail_of(question)),
+        reason=visible(verdict.reason),
         parts=tuple(
-            ApprovalPart(text=visible_text(part.text), decision=part.decision.value, reason=visible_line(part.reason))
+            ApprovalPart(text=visible(part.text), decision=part.decision.value, reason=visible(part.reason))
             for part in verdict.parts
         ),
         rules=verdict.suggestions,
-        outcomes=outcomes(verdict.suggestions, in_task=record is not None),
+        outcomes=tuple(one for one in offered(verdict) if record is not None or one is not Outcome.ALLOW_TASK),
         diff=None
         if preview is None
         else DiffPreview(path=str(preview.path), before=preview.before, after=preview.after),
@@ -55,13 +54,13 @@ def tag_of(record: TaskRecord | None) -> str:
     """Who asks: `name · task` of a subagent, or `main agent`."""
     if record is None:
         return "main agent"
-    return f"{visible_line(record.agent, 40)} · {visible_line(record.description, 80)}"
+    return tag(record.agent, record.description)
 
 
 def title_of(question: Question) -> str:
     """What kind of thing is asked, in one line."""
     if question.preview is not None:
-        return f"{'Change' if question.preview.before else 'Create'} {visible_line(question.preview.path.name, 80)}"
+        return f"{'Change' if question.preview.before else 'Create'} {visible(question.preview.path.name)}"
     return _TITLES[question.tool.effect]
 
 
@@ -72,14 +71,3 @@ def detail_of(question: Question) -> str:
         if key in arguments:
             return str(arguments[key])
     return question.call.raw
-
-
-def outcomes(rules: Sequence[str], *, in_task: bool) -> tuple[Outcome, ...]:
-    """The answers that are offered; "always" only where there is a rule that it would save (P15)."""
-    offered = [Outcome.ALLOW_ONCE]
-    if in_task:
-        offered.append(Outcome.ALLOW_TASK)
-    offered.append(Outcome.ALLOW_SESSION)
-    if rules:
-        offered.append(Outcome.ALLOW_ALWAYS)
-    return (*offered, Outcome.DENY)

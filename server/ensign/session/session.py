@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -73,6 +74,7 @@ class Session:
             cwd=self.cwd,
             output_dir=self.records.output_dir,
             tools=(*self.services.tools, self._agent_tool()),
+            authority=self.authority,
         )
         agent_id = past.head.agent_id if past is not None else new_id()
         self.main = await factory.main(agent_id, model, self.authority.policy, self._hooks(None), past)
@@ -119,6 +121,15 @@ class Session:
             UserError: there is no such model.
         """
         self.turns.retarget(self.services.models.model(name))
+
+    async def settled(self) -> None:
+        """Return once nothing runs and nothing waits to be told."""
+        while True:
+            await self.turns.idle.wait()
+            active = self.manager.active()
+            if not active and self.turns.idle.is_set():
+                return
+            await asyncio.gather(*(task.ended.wait() for task in active))
 
     async def close(self, reason: str) -> None:
         """End everything that runs as interrupted, and let go of the session."""
@@ -194,7 +205,7 @@ class Session:
             request = request_of(question, agent.context, task.record, since=self.services.clock())
             async with task.waiting(request.title, self.manager.places):
                 answer = await self.approvals.ask(agent.who, request)
-        await self.authority.remember(answer.outcome, question, task)
+        await self.authority.remember(answer.outcome, question, agent.context.agent_id)
         return answer
 
     async def _born(self, task: Task, order: Order, parent: Agent) -> Birth:
@@ -217,6 +228,7 @@ class Session:
             await self.services.processes.kill_all(task.record.agent_id)
 
         async def files() -> None:
+            self.authority.grants.forget(task.record.agent_id)
             if task.agent is not None:
                 task.agent.files.clear()
             if task.spec.starter == "agent":

@@ -30,6 +30,8 @@ class Sessions:
         self._open: dict[str, Session] = {}
         self._readers: list[OnEvent] = []
         self._answers = False
+        self.watched: frozenset[str] = frozenset()
+        """Tasks that a client looks at; for these alone summaries are made (X4)."""
 
     def subscribe(self, reader: OnEvent) -> Callable[[], None]:
         """Hand every event of every session to `reader`; the returned function ends that."""

@@ -67,7 +67,12 @@ class Delegation:
         cwd = arguments.get("cwd")
         if not cwd:
             return (spawn,)
-        return (spawn, Access(effect=Effect.READ, target=str(cwd), path=ctx.files.resolve(str(cwd), cwd=ctx.cwd, call_id=ctx.call_id)))
+        return (
+            spawn,
+            Access(
+                effect=Effect.READ, target=str(cwd), path=ctx.files.resolve(str(cwd), cwd=ctx.cwd, call_id=ctx.call_id)
+            ),
+        )
 
 
 def output_of(envelope: Envelope) -> ToolOutput:

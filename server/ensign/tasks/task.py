@@ -52,8 +52,6 @@ class Task:
         self.run: asyncio.Task[TaskEnd] | None = None
         self.ended = asyncio.Event()
         self.detached = asyncio.Event()
-        self.grants: tuple[str, ...] = ()
-        """Rules that a person allowed for this task alone; they end with the process (P4)."""
         self.stopped_by = ""
         self.report = ""
         self.partial: list[str] = []

@@ -1,0 +1,86 @@
+"""What Ensign needs on a machine, checked: one line each, with what to do where something is missing."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import sys
+from collections.abc import Iterable
+
+from ensign.protocol.definition import Diagnostic
+from ensign.protocol.errors import ToolError
+from ensign.protocol.wire import Check
+from ensign.session.services import Services
+from ensign.tools.ripgrep import executable
+
+OLDEST = (3, 11)
+
+
+async def diagnose(services: Services, faults: Iterable[Diagnostic], *, state: str, path: str | None) -> list[Check]:
+    """Check everything; nothing is changed and nothing is sent to a provider."""
+    return [
+        _python(),
+        _search(),
+        _program("bash", path, "commands run in sh instead", required=False),
+        _program("git", path, "branches are not shown", required=False),
+        Check(name="state", state="ok", detail=state),
+        *_models(services),
+        await asyncio.to_thread(_agents, services),
+        *_settings(faults),
+    ]
+
+
+def _python() -> Check:
+    version = ".".join(map(str, sys.version_info[:3]))
+    good = sys.version_info[:2] >= OLDEST
+    return Check(
+        name="python",
+        state="ok" if good else "failed",
+        detail=f"{version} at {sys.executable}" + ("" if good else "; Ensign needs 3.11 or newer"),
+    )
+
+
+def _search() -> Check:
+    try:
+        return Check(name="ripgrep", state="ok", detail=str(executable()))
+    except ToolError as error:
+        return Check(name="ripgrep", state="failed", detail=str(error))
+
+
+def _program(name: str, path: str | None, without: str, *, required: bool) -> Check:
+    found = shutil.which(name, path=path)
+    if found is not None:
+        return Check(name=name, state="ok", detail=found)
+    return Check(name=name, state="failed" if required else "warning", detail=f"not found: {without}")
+
+
+def _models(services: Services) -> list[Check]:
+    roles = services.models.roles()
+    known = {info.id: info for info in services.models.list_models()}
+    checks: list[Check] = []
+    for role, identifier in roles.items():
+        info = known.get(identifier)
+        problem = info.problem if info is not None else ""
+        checks.append(
+            Check(
+                name=f"model {role}",
+                state="warning" if problem else "ok",
+                detail=f"{identifier}: {problem}" if problem else identifier,
+            )
+        )
+    return checks
+
+
+def _agents(services: Services) -> Check:
+    definitions = services.definitions()
+    errors = [one for one in definitions.diagnostics if one.severity == "error"]
+    if errors:
+        return Check(name="agents", state="warning", detail=f"{len(errors)} files have errors; see `ensign agents`")
+    return Check(name="agents", state="ok", detail=", ".join(definitions.names()))
+
+
+def _settings(faults: Iterable[Diagnostic]) -> list[Check]:
+    found = [f"{one.path}:{one.line}:{one.column}: {one.message}" for one in faults]
+    if not found:
+        return [Check(name="settings", state="ok", detail="no faults")]
+    return [Check(name="settings", state="warning", detail=text) for text in found]
