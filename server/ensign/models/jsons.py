@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any, cast
+from typing import Any, TypeGuard, cast
 
 Object = dict[str, Any]
 
@@ -29,7 +29,11 @@ def an_object(value: Any) -> Object:
 
 def a_list(value: Any) -> list[Any]:
     """Return `value` if it is an array, else an empty one."""
-    return list[Any](value) if isinstance(value, list) else []
+    return value if _is_list(value) else []
+
+
+def _is_list(value: Any) -> TypeGuard[list[Any]]:
+    return isinstance(value, list)
 
 
 def a_string(value: Any) -> str:
