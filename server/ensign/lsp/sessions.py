@@ -1,0 +1,27 @@
+"""`ensign/session/*`: conversations, open and stored."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ensign.lsp.uris import absolute
+from ensign.protocol import wire
+
+if TYPE_CHECKING:
+    from ensign.lsp.server import LanguageServer
+
+
+def register(server: LanguageServer) -> None:
+    """Sessions: open, list, rename, delete, close, snapshot, set."""
+    server.method("ensign/session/open", wire.SessionOpen, lambda api: api.session_open, read=_with_path)
+    server.method("ensign/session/list", wire.Empty, lambda api: api.session_list)
+    server.method("ensign/session/rename", wire.SessionRename, lambda api: api.session_rename)
+    server.method("ensign/session/delete", wire.SessionRef, lambda api: api.session_delete)
+    server.method("ensign/session/close", wire.SessionRef, lambda api: api.session_close)
+    server.method("ensign/session/snapshot", wire.SessionRef, lambda api: api.session_snapshot)
+    server.method("ensign/session/set", wire.SessionSet, lambda api: api.session_set)
+
+
+def _with_path(params: wire.SessionOpen) -> wire.SessionOpen:
+    return replace(params, cwd=absolute(params.cwd, what="params.cwd"))
