@@ -9,13 +9,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ensign.permissions.engine import PermissionEngine
-
 from ensign.models.base import Head, Model
 from ensign.models.catalog import Catalog
 from ensign.models.clock import SystemClock
 from ensign.models.http import HttpPool
 from ensign.models.remote import Policies
+from ensign.permissions.engine import PermissionEngine
 from ensign.permissions.policy import Policy
 from ensign.protocol.access import Effect
 from ensign.protocol.approvals import Answer

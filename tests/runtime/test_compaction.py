@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -116,7 +117,7 @@ async def test_results_about_the_sessions_own_records_are_never_cleared(scripted
 async def test_where_clearing_is_not_enough_the_model_summarizes_from_its_own_prefix(
     scripted: Provider, tmp_path: Path
 ) -> None:
-    script = scripted.script(Script([*looks(12_000, 12_000, 7_000), DONE]))
+    script = scripted.script(Script([*looks(12_000, 12_000, 5_000), DONE]))
     bench = Bench(scripted.model(), root=tmp_path)
     assert await bench.turn("find the bug") == Ending(stop=StopReason.END_TURN)
     assert [event.how for event in bench.compacted] == ["summarized"]
@@ -130,7 +131,7 @@ async def test_where_clearing_is_not_enough_the_model_summarizes_from_its_own_pr
         "<conversation-summary>\nThis comes from the Ensign runtime, not from the user."
     )
     assert sent[1]["content"].endswith("\n\nSUMMARY\n</conversation-summary>")
-    assert sent[3]["content"] == ("Look file 2 " + "x" * 7_000)[:7_000]
+    assert sent[3]["content"] == ("Look file 2 " + "x" * 5_000)[:5_000]
 
 
 async def test_what_the_runtime_knows_survives_a_summary(scripted: Provider, tmp_path: Path) -> None:
@@ -230,11 +231,24 @@ async def test_a_system_prompt_that_fills_most_of_the_window_does_not_compact_wi
     scripted: Provider, tmp_path: Path
 ) -> None:
     """BUG-042: with a threshold below what no compaction can remove, every step would compact."""
-    script = scripted.script(Script([*looks(700, 700, 700, 700, 700, 700, 700, 700), DONE]))
+    scripted.script(Script(looks(*[700] * 20)))
+    bench = Bench(scripted.model(), root=tmp_path, system="s" * 30_000)
+    ending = await bench.turn()
+    assert len(bench.compacted) == 3
+    assert re.match(
+        r"no progress: 3 compactions in a row did not help; the conversation takes about (9|10),\d+ of the 10,000 "
+        r"tokens of 'scripted/one': system prompt 8,\d+, descriptions of 2 tools \d+, prompts \d+, the rest 1,\d+$",
+        ending.reason,
+    )
+
+
+async def test_what_room_a_large_system_prompt_leaves_is_used_before_anything_is_shortened(
+    scripted: Provider, tmp_path: Path
+) -> None:
+    scripted.script(Script([*looks(700), DONE]))
     bench = Bench(scripted.model(), root=tmp_path, system="s" * 30_000)
     assert await bench.turn() == Ending(stop=StopReason.END_TURN)
-    assert len(script.requests) == 9
-    assert len(bench.compacted) <= 3
+    assert bench.compacted == []
 
 
 async def test_a_server_that_counts_near_the_window_whatever_it_is_sent_ends_the_run_after_three(
@@ -243,7 +257,7 @@ async def test_a_server_that_counts_near_the_window_whatever_it_is_sent_ends_the
     script = scripted.script(Script([*looks(*range(2_000, 2_030))], counted=lambda _body: 9_500))
     bench = Bench(scripted.model(), root=tmp_path)
     ending = await bench.turn()
-    assert (len(bench.compacted), len(script.requests)) == (3, 5)
+    assert (len(bench.compacted), len(script.requests)) == (3, 4)
     assert ending.stop is StopReason.MAX_TURN_REQUESTS
     assert ending.reason.startswith("no progress: 3 compactions in a row did not help; the conversation takes about ")
     assert "of the 10,000 tokens of 'scripted/one': system prompt " in ending.reason
@@ -253,7 +267,7 @@ async def test_reading_again_what_was_just_taken_away_is_no_progress(scripted: P
     script = scripted.script(Script([calls(("Look", {"size": 30_000}))]))
     bench = Bench(scripted.model(), root=tmp_path)
     ending = await bench.turn()
-    assert (len(bench.compacted), len(script.requests)) == (3, 4)
+    assert (len(bench.compacted), len(script.requests)) == (3, 7)
     assert ending.reason.startswith("no progress: ")
 
 
@@ -261,28 +275,29 @@ async def test_work_that_fills_the_window_at_every_step_goes_on(scripted: Provid
     script = scripted.script(Script([*looks(*[26_000] * 8), DONE]))
     bench = Bench(scripted.model(), root=tmp_path)
     assert await bench.turn() == Ending(stop=StopReason.END_TURN)
-    assert (len(script.requests), len(bench.compacted) >= 7) == (9, True)
+    assert (len(script.requests), len(bench.compacted) > 3) == (9, True)
 
 
 async def test_a_new_prompt_gives_a_stuck_conversation_another_chance(scripted: Provider, tmp_path: Path) -> None:
-    script = scripted.script(Script([*[calls(("Look", {"size": 30_000}))] * 4, DONE]))
+    script = scripted.script(Script([*[calls(("Look", {"size": 30_000}))] * 7, DONE]))
     bench = Bench(scripted.model(), root=tmp_path)
     assert (await bench.turn()).reason.startswith("no progress: ")
     assert await bench.turn("stop reading, just answer") == Ending(stop=StopReason.END_TURN)
-    assert script.messages(4)[-1] == {"role": "user", "content": "stop reading, just answer"}
+    assert script.messages(7)[-1] == {"role": "user", "content": "stop reading, just answer"}
 
 
 async def test_a_summarizer_that_fails_three_times_is_not_asked_again_and_says_so(
     scripted: Provider, tmp_path: Path
 ) -> None:
-    script = scripted.script(Script([*looks(12_000, 12_000, 4_500, 100, 100, 100), DONE], summaries=[BROKEN]))
+    steps = [*looks(24_000, tool="Launch"), *looks(*[1_500] * 7), DONE]
+    script = scripted.script(Script(steps, summaries=[BROKEN]))
     bench = Bench(scripted.model(), root=tmp_path)
     assert await bench.turn() == Ending(stop=StopReason.END_TURN)
     notices = [event.text for event in bench.events if isinstance(event, Notice)]
     assert (len(script.asked), len(notices)) == (3, 1)
     assert notices[0].startswith("The conversation could not be summarized 3 times in a row (")
     assert "no summary today" in notices[0]
-    assert [event.how for event in bench.compacted] == ["cleared"]
+    assert {event.how for event in bench.compacted} == {"cleared"}
 
 
 async def test_failures_are_counted_across_turns(scripted: Provider, tmp_path: Path) -> None:
@@ -341,7 +356,7 @@ async def test_a_result_larger_than_the_window_is_let_go_and_the_work_goes_on(
 
 
 async def test_pictures_count_by_what_they_cost_not_by_their_base64(scripted: Provider, tmp_path: Path) -> None:
-    scripted.script(Script([DONE]))
+    scripted.script(Script([DONE], counted=lambda _body: 2_000))
     bench = Bench(scripted.model(), root=tmp_path)
     picture = UserMessage(text="see", images=(Image(media_type="image/png", data="A" * 2_000_000),))
     bench.agent.conversation.add(picture)
@@ -432,4 +447,4 @@ async def test_earlier_prompts_stay_word_for_word_while_there_is_room(scripted: 
     bench = Bench(scripted.model(), root=tmp_path, messages=history)
     await bench.compaction.before_step()
     kept = [message for message in bench.messages if isinstance(message, UserMessage) and message.origin == "person"]
-    assert kept == [*prompts[2:], history[8]]
+    assert kept == [*prompts[1:], history[8]]

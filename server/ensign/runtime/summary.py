@@ -118,7 +118,8 @@ def split(messages: Sequence[Message], *, size: Size, room: Room, kept_tools: Ca
     start, total = len(shortened), 0
     for at in reversed(range(len(shortened))):
         total += size(shortened[at])
-        if total > (room.last if at >= last else room.tail):
+        if total > (room.last if at >= last else room.tail) or is_summary(shortened[at]):
+            # An earlier summary goes into the new one: there is one at most.
             break
         if not isinstance(shortened[at], ToolMessage):
             start = at
