@@ -253,6 +253,24 @@ class FakeApp:
         self._note(params)
         return wire.TasksStopped(stopped=params.ids, not_found=())
 
+    async def task_wrap_up(self, params: wire.TaskRef) -> wire.Empty:
+        raise UserError("params.id: is not running")
+
+    async def task_resume(self, params: wire.TaskSend) -> wire.Empty:
+        self._note(params)
+        self.task(params.id)
+        return wire.Empty()
+
+    async def task_send(self, params: wire.TaskSend) -> wire.Empty:
+        self._note(params)
+        return wire.Empty()
+
+    async def task_background(self, params: wire.TaskRef) -> wire.Empty:
+        return wire.Empty()
+
+    async def task_clear(self, params: wire.SessionRef) -> wire.Empty:
+        return wire.Empty()
+
     async def task_transcript(self, params: wire.TaskRef) -> wire.Transcript:
         return wire.Transcript(task_id=params.id, markdown="", path="")
 

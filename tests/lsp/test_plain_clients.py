@@ -96,6 +96,8 @@ async def test_the_methods_that_are_answered_are_listed(near: Near) -> None:
         "ensign.server.ask",
         "ensign.server.tasks",
         "ensign.server.stop",
+        "ensign.server.resume",
+        "ensign.server.send",
     ]
 
 
@@ -172,6 +174,18 @@ async def test_the_report_of_a_started_task_is_shown_when_it_has_ended(near: Nea
     client.replies["window/showDocument"] = lambda params: {"success": True}
     await execute(client, "ensign.server.explore", {"uri": URI})
     near.app.task("other", **ended(TaskState.COMPLETED))
+    near.app.task("t1", **ended(TaskState.COMPLETED))
+    assert await client.sent("window/showDocument") == [{"uri": "file:///reports/t1.md", "takeFocus": False}]
+
+
+async def test_a_task_is_sent_a_message_and_the_report_of_a_resumed_one_is_shown(near: Near) -> None:
+    client = await ready(near)
+    client.replies["window/showDocument"] = lambda params: {"success": True}
+    near.app.task("t1", **ended(TaskState.STOPPED))
+    resumed = await execute(client, "ensign.server.resume", {"id": "t1"})
+    assert resumed == {"result": {"taskId": "t1", "sessionId": "s1"}}
+    assert await execute(client, "ensign.server.send", {"id": "t1", "message": "hurry"}) == {"result": {}}
+    assert near.app.calls == [wire.TaskSend(id="t1"), wire.TaskSend(id="t1", message="hurry")]
     near.app.task("t1", **ended(TaskState.COMPLETED))
     assert await client.sent("window/showDocument") == [{"uri": "file:///reports/t1.md", "takeFocus": False}]
 

@@ -73,6 +73,11 @@ async def test_what_the_user_must_mend_is_told_in_its_own_words(near: Near) -> N
     assert answer == error(-32803, "no session 's9'")
 
 
+async def test_a_field_that_only_the_runtime_can_refuse_is_still_a_wrong_parameter(near: Near) -> None:
+    await near.client.initialize()
+    assert await near.client.request("ensign/task/wrapUp", {"id": "t1"}) == error(-32602, "params.id: is not running")
+
+
 async def test_a_bug_is_one_sentence_without_a_traceback(near: Near, caplog: pytest.LogCaptureFixture) -> None:
     await near.client.initialize()
     answer = await near.client.request("ensign/session/delete", {"sessionId": "s1"})

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 def register(server: LanguageServer) -> None:
     """Agents: list and run."""
-    server.method("ensign/agent/list", wire.AgentList, lambda api: api.agent_list, read=_in_folder)
-    server.method("ensign/agent/run", wire.AgentRun, lambda api: api.agent_run, read=_at_place)
+    server.method("ensign/agent/list", wire.AgentList, lambda app: app.api.agent_list, read=_in_folder)
+    server.method("ensign/agent/run", wire.AgentRun, lambda app: app.api.agent_run, read=_at_place)
 
 
 def _in_folder(params: wire.AgentList) -> wire.AgentList:

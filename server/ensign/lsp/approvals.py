@@ -29,8 +29,8 @@ _TITLES = {
 
 def register(server: LanguageServer) -> None:
     """Approvals: list and answer; and the questions themselves, to a client that does not draw them."""
-    server.method("ensign/approval/list", wire.Empty, lambda api: api.approval_list)
-    server.method("ensign/approval/answer", wire.ApprovalAnswer, lambda api: api.approval_answer)
+    server.method("ensign/approval/list", wire.Empty, lambda app: app.api.approval_list)
+    server.method("ensign/approval/answer", wire.ApprovalAnswer, lambda app: app.api.approval_answer)
     questions = _Questions(server)
     server.listeners.append(questions.on_event)
     server.on_ready.append(questions.start)

@@ -46,7 +46,7 @@ def register(server: LanguageServer, standard: Standard) -> None:
             f"Explore {target.name}: what it is, where it is defined and used, and how it works. "
             "Give path:line evidence for each statement."
         )
-        return await server.reports.start(start.agent or "Explore", prompt, target)
+        return await server.reports.run(start.agent or "Explore", prompt, target)
 
     async def ask(raw: Any) -> Any:
         start = decode_params(Start, raw, what=_ARGUMENT)
@@ -54,7 +54,7 @@ def register(server: LanguageServer, standard: Standard) -> None:
         prompt = start.prompt.strip() or (target.selection if target else "")
         if not prompt:
             raise RpcError(INVALID_PARAMS, f"{_ARGUMENT}.prompt: pass a prompt, or select the text that asks")
-        return await server.reports.start(start.agent or "general-purpose", prompt, target)
+        return await server.reports.run(start.agent or "general-purpose", prompt, target)
 
     async def listed(raw: Any) -> Any:
         found = await server.app.api.task_list(decode_params(wire.TaskList, raw, what=_ARGUMENT))
@@ -65,7 +65,13 @@ def register(server: LanguageServer, standard: Standard) -> None:
     async def stop(raw: Any) -> Any:
         return encode(await server.app.api.task_stop(decode_params(wire.TaskStop, raw, what=_ARGUMENT)))
 
-    for name, handler in zip(COMMANDS, (explore, ask, listed, stop), strict=True):
+    async def resume(raw: Any) -> Any:
+        return await server.reports.resume(decode_params(wire.TaskSend, raw, what=_ARGUMENT))
+
+    async def send(raw: Any) -> Any:
+        return encode(await server.app.api.task_send(decode_params(wire.TaskSend, raw, what=_ARGUMENT)))
+
+    for name, handler in zip(COMMANDS, (explore, ask, listed, stop, resume, send), strict=True):
         standard.command(name, handler)
 
     async def execute(params: types.ExecuteCommandParams) -> Any:

@@ -115,7 +115,8 @@ def as_rpc_error(error: BaseException, method: str) -> RpcError:
     if isinstance(error, RpcError):
         return error
     if isinstance(error, EnsignError):
-        return RpcError(REQUEST_FAILED, str(error))
+        names_a_field = str(error).startswith("params.")
+        return RpcError(INVALID_PARAMS if names_a_field else REQUEST_FAILED, str(error))
     log.error("bug in the handler of %r", method, exc_info=error)
     return RpcError(INTERNAL_ERROR, f"internal error in {method!r}; the server's log has the details")
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 EXPLORE = "ensign.server.explore"
 ASK = "ensign.server.ask"
-COMMANDS = (EXPLORE, ASK, "ensign.server.tasks", "ensign.server.stop")
+COMMANDS = (EXPLORE, ASK, *(f"ensign.server.{name}" for name in ("tasks", "stop", "resume", "send")))
 
 _SHUTDOWN_S = 1.5
 """VS Code kills a server that has not answered `shutdown` and gone within two seconds."""

@@ -12,5 +12,5 @@ if TYPE_CHECKING:
 
 def register(server: LanguageServer) -> None:
     """Models: list and key."""
-    server.method("ensign/model/list", wire.Empty, lambda api: api.model_list)
-    server.method("ensign/model/key", wire.SecretSet, lambda api: api.model_key)
+    server.method("ensign/model/list", wire.Empty, lambda app: app.api.model_list)
+    server.method("ensign/model/key", wire.SecretSet, lambda app: app.api.model_key)

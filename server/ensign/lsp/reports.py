@@ -26,10 +26,9 @@ class Reports:
         self._started: set[str] = set()
         server.listeners.append(self._on_event)
 
-    async def start(self, agent: str, prompt: str, target: Target | None) -> Any:
+    async def run(self, agent: str, prompt: str, target: Target | None) -> Any:
         """Start an agent and return the answer to the command that asks for it."""
-        api = self._server.app.api
-        started = await api.agent_run(
+        started = await self._server.app.api.agent_run(
             wire.AgentRun(
                 agent=agent,
                 prompt=prompt,
@@ -37,10 +36,21 @@ class Reports:
                 range=target.range if target else None,
             )
         )
-        self._started.add(started.task_id)
-        # It may have ended before we knew its id.
-        self._look(await api.task_get(wire.TaskRef(id=started.task_id)))
+        await self._follow(started.task_id)
         return encode(started)
+
+    async def resume(self, params: wire.TaskSend) -> Any:
+        """Go on with a task and return the answer to the command that asks for it."""
+        api = self._server.app.api
+        await api.task_resume(params)
+        record = await api.task_get(wire.TaskRef(id=params.id))
+        await self._follow(record.id)
+        return encode(wire.TaskStarted(task_id=record.id, session_id=record.session_id))
+
+    async def _follow(self, task_id: str) -> None:
+        self._started.add(task_id)
+        # It may have ended before we knew its id.
+        self._look(await self._server.app.api.task_get(wire.TaskRef(id=task_id)))
 
     def _on_event(self, session_id: str, seq: int, event: Event) -> None:
         if isinstance(event, TaskChanged):

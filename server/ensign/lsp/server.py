@@ -33,7 +33,7 @@ from ensign.protocol.errors import EnsignError
 from ensign.protocol.events import Event
 
 if TYPE_CHECKING:
-    from ensign.app import Api, App
+    from ensign.app import App
     from ensign.lsp.client import Client
     from ensign.lsp.standard import Standard
 
@@ -96,7 +96,7 @@ class LanguageServer:
         self,
         name: str,
         params: type[P],
-        pick: Callable[[Api], Callable[[P], Awaitable[Any]]],
+        pick: Callable[[App], Callable[[P], Awaitable[Any]]],
         *,
         read: Callable[[P], P] | None = None,
     ) -> None:
@@ -107,7 +107,7 @@ class LanguageServer:
 
         async def handle(raw: Any) -> Any:
             decoded = decode_params(params, raw)
-            return encode(await pick(self.app.api)(read(decoded) if read else decoded))
+            return encode(await pick(self.app)(read(decoded) if read else decoded))
 
         self.raw(name, handle)
         self.methods.append(name)

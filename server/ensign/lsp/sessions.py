@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 def register(server: LanguageServer) -> None:
     """Sessions: open, list, rename, delete, close, snapshot, set."""
-    server.method("ensign/session/open", wire.SessionOpen, lambda api: api.session_open, read=_with_path)
-    server.method("ensign/session/list", wire.Empty, lambda api: api.session_list)
-    server.method("ensign/session/rename", wire.SessionRename, lambda api: api.session_rename)
-    server.method("ensign/session/delete", wire.SessionRef, lambda api: api.session_delete)
-    server.method("ensign/session/close", wire.SessionRef, lambda api: api.session_close)
-    server.method("ensign/session/snapshot", wire.SessionRef, lambda api: api.session_snapshot)
-    server.method("ensign/session/set", wire.SessionSet, lambda api: api.session_set)
+    server.method("ensign/session/open", wire.SessionOpen, lambda app: app.api.session_open, read=_with_path)
+    server.method("ensign/session/list", wire.Empty, lambda app: app.api.session_list)
+    server.method("ensign/session/rename", wire.SessionRename, lambda app: app.api.session_rename)
+    server.method("ensign/session/delete", wire.SessionRef, lambda app: app.api.session_delete)
+    server.method("ensign/session/close", wire.SessionRef, lambda app: app.api.session_close)
+    server.method("ensign/session/snapshot", wire.SessionRef, lambda app: app.api.session_snapshot)
+    server.method("ensign/session/set", wire.SessionSet, lambda app: app.api.session_set)
 
 
 def _with_path(params: wire.SessionOpen) -> wire.SessionOpen:

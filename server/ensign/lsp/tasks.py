@@ -1,4 +1,4 @@
-"""`ensign/task/*` and `ensign/view/subscribe`: subagents seen, read and stopped."""
+"""`ensign/task/*` and `ensign/view/subscribe`: subagents seen, read, steered and stopped."""
 
 from __future__ import annotations
 
@@ -11,9 +11,14 @@ if TYPE_CHECKING:
 
 
 def register(server: LanguageServer) -> None:
-    """Tasks: list, get, transcript, stop, and which of them a client looks at."""
-    server.method("ensign/task/list", wire.TaskList, lambda api: api.task_list)
-    server.method("ensign/task/get", wire.TaskRef, lambda api: api.task_get)
-    server.method("ensign/task/transcript", wire.TaskRef, lambda api: api.task_transcript)
-    server.method("ensign/task/stop", wire.TaskStop, lambda api: api.task_stop)
-    server.method("ensign/view/subscribe", wire.ViewSubscribe, lambda api: api.view_subscribe)
+    """Tasks: what they are, the ways to act on them, and which of them a client looks at."""
+    server.method("ensign/task/list", wire.TaskList, lambda app: app.api.task_list)
+    server.method("ensign/task/get", wire.TaskRef, lambda app: app.api.task_get)
+    server.method("ensign/task/transcript", wire.TaskRef, lambda app: app.api.task_transcript)
+    server.method("ensign/task/stop", wire.TaskStop, lambda app: app.api.task_stop)
+    server.method("ensign/task/wrapUp", wire.TaskRef, lambda app: app.api.task_wrap_up)
+    server.method("ensign/task/resume", wire.TaskSend, lambda app: app.api.task_resume)
+    server.method("ensign/task/send", wire.TaskSend, lambda app: app.api.task_send)
+    server.method("ensign/task/background", wire.TaskRef, lambda app: app.api.task_background)
+    server.method("ensign/task/clear", wire.SessionRef, lambda app: app.api.task_clear)
+    server.method("ensign/view/subscribe", wire.ViewSubscribe, lambda app: app.api.view_subscribe)

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 def register(server: LanguageServer) -> None:
     """Turns: start (answered at once, queued while one runs) and cancel."""
-    server.method("ensign/turn/start", wire.TurnStart, lambda api: api.turn_start, read=_with_paths)
-    server.method("ensign/turn/cancel", wire.SessionRef, lambda api: api.turn_cancel)
+    server.method("ensign/turn/start", wire.TurnStart, lambda app: app.api.turn_start, read=_with_paths)
+    server.method("ensign/turn/cancel", wire.SessionRef, lambda app: app.api.turn_cancel)
 
 
 def _with_paths(params: wire.TurnStart) -> wire.TurnStart:
