@@ -9,8 +9,9 @@ import sys
 from collections.abc import Callable
 
 from ensign.lsp.framing import Frame
+from ensign.lsp.lifecycle import CLOSED
 from ensign.lsp.server import LanguageServer, Start
-from ensign.lsp.transport import Stream, Transport
+from ensign.lsp.transport import CLEAN_END, Stream, Transport
 
 log = logging.getLogger(__name__)
 
@@ -33,7 +34,8 @@ async def serve(stream: Stream, start: Start, *, started: Callable[[Stop], None]
             server.peer.receive(frame)
 
     def ended(reason: str) -> None:
-        server.stop(reason, 0 if server.shut_down else 1)
+        log.log(logging.INFO if reason == CLEAN_END else logging.WARNING, "%s", reason)
+        server.stop(CLOSED, 0 if server.shut_down else 1)
 
     transport = Transport(stream, on_frames=take, on_end=ended)
     server = LanguageServer(start, send=transport.send)
@@ -67,7 +69,8 @@ async def _watch(server: LanguageServer) -> None:
         if process_id is not None and _alive(process_id):
             seen = True
         elif seen:
-            server.stop("the editor's process is gone", 1)
+            log.warning("the editor's process is gone")
+            server.stop(CLOSED, 1)
             return
 
 

@@ -19,6 +19,9 @@ EXPLORE = "ensign.server.explore"
 ASK = "ensign.server.ask"
 COMMANDS = (EXPLORE, ASK, *(f"ensign.server.{name}" for name in ("tasks", "stop", "resume", "send")))
 
+CLOSED = "window closed"
+"""What runs are told that end with their client (B10), however it left."""
+
 _SHUTDOWN_S = 1.5
 """VS Code kills a server that has not answered `shutdown` and gone within two seconds."""
 
@@ -35,14 +38,14 @@ def register(server: LanguageServer) -> None:
 
     async def shutdown(raw: Any) -> None:
         server.peer.cancel_running()
-        await asyncio.wait({server.close_app("window closed")}, timeout=_SHUTDOWN_S)
+        await asyncio.wait({server.close_app(CLOSED)}, timeout=_SHUTDOWN_S)
 
     def begin_shutdown(raw: Any) -> Any:
         server.shut_down = True  # at once: what comes next in the stream is already refused
         return shutdown(raw)
 
     def end(raw: Any) -> None:
-        server.stop("window closed", 0 if server.shut_down else 1)
+        server.stop(CLOSED, 0 if server.shut_down else 1)
 
     server.raw("initialize", initialize)
     server.raw("initialized", _nothing)

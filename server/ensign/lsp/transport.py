@@ -21,6 +21,8 @@ from ensign.lsp.framing import Frame, Frames, GarbageError, frame
 MAX_BACKLOG = 64 * 1024 * 1024
 """Bytes that may wait for a client that does not read."""
 
+CLEAN_END = "the client closed the connection"
+
 _CHUNK = 64 * 1024
 _IN_FLIGHT = 4
 """Reads whose frames may wait for the event loop: a flood from the client stays in the pipe, not in memory."""
@@ -159,7 +161,7 @@ class Transport:
 
     def _read(self) -> None:
         frames = Frames()
-        reason = "the client closed the connection"
+        reason = CLEAN_END
         while True:
             try:
                 data = self._stream.read(_CHUNK)
