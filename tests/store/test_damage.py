@@ -83,6 +83,17 @@ def test_a_damaged_middle_is_told_of_once_and_the_records_on_both_sides_load(tmp
     assert "damaged" in loaded.notices[0]
 
 
+@pytest.mark.parametrize("between", [b"", b"\0" * 64, b"\0", TWO[:30], b"\xff\xfe"])
+def test_records_that_lost_the_newline_between_them_both_load(tmp_path: Path, between: bytes) -> None:
+    loaded = place_with(tmp_path, HEAD + ONE + TWO[:-1] + between + THREE).read(SESSION, MAIN)
+    assert (replay(head(), loaded).history, len(loaded.notices)) == (HISTORY, 1)
+
+
+def test_a_record_with_bytes_that_are_no_text_is_damaged_and_not_taken_for_whole() -> None:
+    loaded = read(HEAD + ONE.replace(b"one", b"o\xffe") + THREE)
+    assert (replay(head(), loaded).history, len(loaded.notices)) == ([user("three")], 1)
+
+
 @pytest.mark.parametrize("tail", [b"\0" * 4096, b"garbage", THREE[:-10] + b"\0" * 9])
 def test_what_a_power_cut_leaves_at_the_end_is_dropped(tmp_path: Path, tail: bytes) -> None:
     loaded = place_with(tmp_path, HEAD + ONE + TWO + tail).read(SESSION, MAIN)

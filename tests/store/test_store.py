@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -172,9 +173,7 @@ async def test_an_index_of_a_later_version_is_left_alone(tmp_path: Path) -> None
     async with opened(tmp_path) as (store, _):
         (await lived(store)).close()
         rows = await store.sessions()
-    with sqlite3.connect(tmp_path / "ensign.db") as connection:
-        connection.execute(f"PRAGMA user_version = {len(MIGRATIONS) + 1}")
-    connection.close()
+    change_index(tmp_path, f"PRAGMA user_version = {len(MIGRATIONS) + 1}")
     before = (tmp_path / "ensign.db").read_bytes()
     async with opened(tmp_path) as (store, said):
         assert await store.sessions() == rows
@@ -197,6 +196,27 @@ async def test_an_index_that_cannot_be_written_loses_no_session_and_is_mended_at
         await store.recover()
         assert [info.title for info in await store.sessions()] == ["find the bug"]
         assert said == []
+
+
+async def test_rows_that_the_disk_refused_are_made_up_for_at_the_next_start(tmp_path: Path) -> None:
+    async with opened(tmp_path) as (store, said):
+        assert await store.sessions() == []
+        change_index(tmp_path, "ALTER TABLE tasks RENAME TO away")
+        session = await lived(store)
+        await store.index.usage()
+        session.close()
+        assert said == [f"the index {str(tmp_path / 'ensign.db')!r} is not written: no such table: tasks"]
+    change_index(tmp_path, "ALTER TABLE away RENAME TO tasks")
+    async with opened(tmp_path) as (store, said):
+        assert await store.index.tasks() == []
+        await store.recover()
+        assert [task.id for task in await store.index.tasks()] == ["t1"]
+
+
+def change_index(home: Path, statement: str) -> None:
+    with closing(sqlite3.connect(home / "ensign.db")) as connection:
+        connection.execute(statement)
+        connection.commit()
 
 
 @pytest.mark.parametrize("home", ["file/home", "file"])

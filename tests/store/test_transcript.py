@@ -191,6 +191,8 @@ async def test_sync_outlives_a_close_and_makes_nothing_of_a_closed_one(tmp_path:
         transcript = session.create(head())
         transcript.append_intent(call())
         await transcript.sync()
+        transcript.append_message(user("go on"))
+        await transcript.sync()
         session.close()
         await transcript.sync()
 

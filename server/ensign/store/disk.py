@@ -75,7 +75,7 @@ class Disk:
         except OSError as error:
             raise StoreError(f"cannot read {str(path)!r}: {error.strerror}") from error
         loaded = read(data)
-        if not loaded.records or loaded.records[0].kind != "head" or 0 in loaded.gaps:
+        if not loaded.head_whole or loaded.records[0].kind != "head":
             kept = keep_aside(path, data)
             raise DamagedError(
                 f"the first line of {str(path)!r} is damaged, so it cannot be resumed; it is left as it is, "

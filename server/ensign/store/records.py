@@ -18,6 +18,8 @@ Kind = Literal[
 _START = b'{"n":'
 """What a record opens with. Quotes inside a JSON string are escaped, so only a record or a bare object looks so."""
 
+_START_TEXT = _START.decode()
+_decoder = json.JSONDecoder()
 _dumps: Callable[[Any], str] = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _dumps_ascii: Callable[[Any], str] = json.JSONEncoder(separators=(",", ":")).encode
 
@@ -47,14 +49,14 @@ class Loaded:
         notices: what was wrong, in words for people.
         whole_bytes: length up to which the file is kept; what lies behind is a torn tail.
         unterminated: the last record lacks only its newline.
-        gaps: for each damaged spot, the index in `records` of what follows it.
+        head_whole: the first line is a record.
     """
 
     records: tuple[Record, ...]
     notices: tuple[str, ...]
     whole_bytes: int
     unterminated: bool
-    gaps: tuple[int, ...]
+    head_whole: bool
 
 
 def encode(record: Record) -> bytes:
@@ -93,7 +95,6 @@ class _Reader:
     def __init__(self) -> None:
         self.records: list[Record] = []
         self.notices: list[str] = []
-        self.gaps: list[int] = []
         self.damaged: list[int] = []
         self.epoch = 0
         self.fenced = 0
@@ -101,8 +102,6 @@ class _Reader:
     def take(self, records: tuple[Record, ...], number: int, *, whole: bool) -> None:
         if not whole:
             self.damaged.append(number)
-            # A spot inside one line stands between the records that were found in it.
-            self.gaps.append(len(self.records) + (1 if len(records) > 1 else 0))
         for record in records:
             if record.epoch < self.epoch:
                 self.fenced += 1
@@ -119,7 +118,7 @@ class _Reader:
             notices=tuple(notices),
             whole_bytes=whole_bytes,
             unterminated=unterminated,
-            gaps=tuple(dict.fromkeys(self.gaps)),
+            head_whole=bool(self.records) and 1 not in self.damaged,
         )
 
 
@@ -143,9 +142,15 @@ def _record(line: bytes) -> Record | None:
     if not line.startswith(_START):
         return None
     try:
-        value: Any = json.loads(line)
+        return _value(json.loads(line))
+    except (ValueError, RecursionError):
+        return None
+
+
+def _value(value: Any) -> Record | None:
+    try:
         n, epoch, at, kind, body = (value[key] for key in ("n", "epoch", "at", "kind", "body"))
-    except (ValueError, KeyError, RecursionError):
+    except (KeyError, TypeError):
         return None
     right = type(n) is int and type(epoch) is int and type(kind) is str and isinstance(at, (int, float))
     if not right or not isinstance(body, dict):
@@ -154,13 +159,21 @@ def _record(line: bytes) -> Record | None:
 
 
 def _salvage(line: bytes) -> tuple[Record, ...]:
-    """Return the records inside a damaged line: beside runs of NUL bytes, or fused to a torn one before them."""
+    """Return the whole records inside a damaged line: beside NUL bytes, behind a torn one, or fused to one another."""
+    # Bytes that are no UTF-8 become lone surrogates here, and a record that has some is itself damaged.
+    text = line.decode("utf-8", "surrogateescape")
     found: list[Record] = []
-    for piece in line.split(b"\0"):
-        if record := _record(piece):
-            found.append(record)
-            continue
-        start = piece.rfind(_START)
-        if start > 0 and (record := _record(piece[start:])):
-            found.append(record)
+    at = text.find(_START_TEXT)
+    while at >= 0:
+        end = at + 1
+        try:
+            value, stop = _decoder.raw_decode(text, at)
+            text[at:stop].encode()
+        except (ValueError, RecursionError):
+            pass
+        else:
+            if record := _value(value):
+                found.append(record)
+                end = stop
+        at = text.find(_START_TEXT, end)
     return tuple(found)
