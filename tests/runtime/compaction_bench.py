@@ -19,7 +19,7 @@ from ensign.permissions.policy import Policy
 from ensign.protocol.access import Effect
 from ensign.protocol.approvals import Answer
 from ensign.protocol.events import Compacted, Event, UsageReported
-from ensign.protocol.messages import Message, Usage, UserMessage
+from ensign.protocol.messages import AssistantMessage, Message, ToolCall, ToolMessage, ToolResult, Usage, UserMessage
 from ensign.protocol.settings import ModelSettings, ProviderSettings
 from ensign.runtime.agent import Agent
 from ensign.runtime.compaction import Compaction, same_head
@@ -31,7 +31,7 @@ from ensign.runtime.interrupt import Interrupt
 from ensign.runtime.turn import Ending, Turn, run_turn
 from ensign.testing.http_server import RecordedRequest
 from ensign.testing.model_server import ModelServer
-from ensign.testing.replies import Reply
+from ensign.testing.replies import Reply, calls
 from ensign.tools.base import Arguments, Tool, ToolContext, ToolOutput, no_accesses
 from ensign.workspace.processes import Processes
 from ensign.workspace.registry import FileRegistry
@@ -39,6 +39,7 @@ from ensign.workspace.view import FileView
 
 WINDOW = 10_000
 BYTES_PER_TOKEN = 3.5
+DONE = Reply(text="done")
 QUESTION = "The conversation has nearly filled your context window"
 
 
@@ -230,3 +231,20 @@ class Bench:
             wrap_up_s=1.0,
         )
         return await run_turn(turn, (UserMessage(text=text),))
+
+
+def looks(*sizes: int, tool: str = "Look") -> list[Reply]:
+    """Steps of the model that call a tool, each for another thing."""
+    return [calls((tool, {"size": size, "of": f"file {number}"})) for number, size in enumerate(sizes)]
+
+
+def exchange(number: int, size: int, *, tool: str = "Look") -> list[Message]:
+    """A call and its result, as they stand in a conversation."""
+    call = ToolCall(call_id=f"old{number}", name=tool, arguments={"size": size}, raw=json.dumps({"size": size}))
+    result = ToolResult(call_id=call.call_id, text=f"result {number} " + "y" * size)
+    return [AssistantMessage(parts=(call,)), ToolMessage(results=(result,))]
+
+
+def beginnings(bench: Bench) -> list[str]:
+    """What the results of the conversation begin with."""
+    return [r.text[:30] for message in bench.messages if isinstance(message, ToolMessage) for r in message.results]
