@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from random import Random
-from typing import Literal
+from typing import Any, Literal
 
 from ensign.models.anthropic import AnthropicWire
 from ensign.models.base import Chunk, Head, Model, Reply, Request
@@ -17,7 +18,7 @@ from ensign.models.remote import Endpoint, Policies, RemoteModel
 from ensign.models.retry import RetryPolicy
 from ensign.models.vendors import COMPATIBLE, COMPATIBLE_ANTHROPIC, UNKNOWN, Traits, Vendor
 from ensign.models.watchdog import StreamLimits
-from ensign.models.wire import Ending, Wire
+from ensign.models.wire import Ending, HeadOptions, Wire
 from ensign.protocol.messages import Message, ToolSchema, UserMessage
 
 KEY = "k3y-very-secret-0123456789"
@@ -27,6 +28,10 @@ NO_RETRY = RetryPolicy(retries=0)
 AT_ONCE = RetryPolicy(base_s=0.0, random=Random(1))  # noqa: S311 - jitter that repeats
 
 Kind = Literal["openai", "anthropic"]
+
+
+def head_options(**given: Any) -> HeadOptions:
+    return replace(HeadOptions(cache_key="c1", effort=None, tools_off=False, max_output=None), **given)
 
 
 def wire_of(kind: Kind, *, vendor: Vendor | None = None, traits: Traits = UNKNOWN) -> Wire:

@@ -12,7 +12,7 @@ from ensign.models.anthropic_reader import AnthropicReader
 from ensign.models.base import CallChunk, Chunk, TextChunk, ThinkingChunk
 from ensign.models.sse import ServerEvent
 from ensign.models.vendors import UNKNOWN, traits_of
-from ensign.models.wire import HeadOptions, WireError
+from ensign.models.wire import WireError
 from ensign.protocol.errors import ModelError, ModelErrorKind
 from ensign.protocol.messages import (
     AssistantMessage,
@@ -27,7 +27,7 @@ from ensign.protocol.messages import (
     Usage,
     UserMessage,
 )
-from tests.models.bench import HELLO, READ, request_of, wire_of
+from tests.models.bench import HELLO, READ, head_options, request_of, wire_of
 
 MARK = {"type": "ephemeral"}
 CALLED = AssistantMessage(parts=(ToolCall(call_id="a", name="Read", arguments={"p": 1}, raw='{"p": 1}'),))
@@ -47,13 +47,13 @@ def started(**usage: int) -> dict[str, Any]:
 
 
 def block(index: int, opening: dict[str, Any], *deltas: dict[str, Any], closed: bool = True) -> list[dict[str, Any]]:
-    events = [{"type": "content_block_start", "index": index, "content_block": opening}]
+    events: list[dict[str, Any]] = [{"type": "content_block_start", "index": index, "content_block": opening}]
     events += [{"type": "content_block_delta", "index": index, "delta": delta} for delta in deltas]
     return [*events, *([{"type": "content_block_stop", "index": index}] if closed else [])]
 
 
 def tool(index: int, *pieces: str, name: str = "Read", closed: bool = True) -> list[dict[str, Any]]:
-    opening = {"type": "tool_use", "id": f"t{index}", "name": name, "input": {}}
+    opening: dict[str, Any] = {"type": "tool_use", "id": f"t{index}", "name": name, "input": {}}
     deltas = [{"type": "input_json_delta", "partial_json": piece} for piece in pieces]
     return block(index, opening, *deltas, closed=closed)
 
@@ -159,8 +159,7 @@ def test_what_the_api_may_add_is_ignored() -> None:
 
 def body(*history: Message, model: str = "claude-sonnet-4-5", **given: Any) -> Any:
     wire = wire_of("anthropic", traits=traits_of(model))
-    options = HeadOptions(**{"cache_key": "c1", "effort": None, "tools_off": False, "max_output": None, **given})
-    head = wire.head(system="Be brief", tools=[READ], options=options)
+    head = wire.head(system="Be brief", tools=[READ], options=head_options(**given))
     return json.loads(wire.body(request_of(wire, *history, head=head)))
 
 
@@ -193,9 +192,8 @@ def test_there_are_never_more_than_four_breakpoints() -> None:
 
 def test_without_markers_a_request_is_a_prefix_of_the_next_one() -> None:
     wire = wire_of("anthropic")
-    options = HeadOptions(cache_key="c", effort=None, tools_off=False, max_output=None)
-    head = wire.head(system="s", tools=[READ], options=options)
-    history = [HELLO, CALLED, RESULTS, CALLED, RESULTS]
+    head = wire.head(system="s", tools=[READ], options=head_options())
+    history: list[Message] = [HELLO, CALLED, RESULTS, CALLED, RESULTS]
     marker = b',"cache_control":{"type":"ephemeral"}'
     bodies = [wire.body(request_of(wire, *history[:size], head=head)).replace(marker, b"") for size in (1, 3, 5)]
     assert all(late.startswith(early.removesuffix(b"]}")) for early, late in pairwise(bodies))

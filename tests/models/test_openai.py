@@ -13,7 +13,7 @@ from ensign.models.base import CallChunk, Chunk, TextChunk, ThinkingChunk
 from ensign.models.openai_reader import OpenAiReader
 from ensign.models.sse import ServerEvent
 from ensign.models.vendors import OPENAI, Vendor, traits_of, vendor_named
-from ensign.models.wire import Ending, HeadOptions, WireError
+from ensign.models.wire import Ending, WireError
 from ensign.protocol.errors import ModelError, ModelErrorKind
 from ensign.protocol.messages import (
     AssistantMessage,
@@ -28,7 +28,7 @@ from ensign.protocol.messages import (
     Usage,
     UserMessage,
 )
-from tests.models.bench import HELLO, READ, request_of, wire_of
+from tests.models.bench import HELLO, READ, head_options, request_of, wire_of
 
 
 def read(*payloads: Any) -> tuple[list[Chunk], OpenAiReader]:
@@ -263,13 +263,9 @@ def test_an_error_inside_a_good_stream_is_raised(payload: Any) -> None:
 # ---- outwards
 
 
-def options(**given: Any) -> HeadOptions:
-    return HeadOptions(**{"cache_key": "c1", "effort": None, "tools_off": False, "max_output": None, **given})
-
-
 def sent(*history: Message, vendor: Vendor | None = None, model: str = "m", **given: Any) -> Any:
     wire = wire_of("openai", vendor=vendor, traits=traits_of(model))
-    head = wire.head(system="Be brief", tools=[READ], options=options(**given))
+    head = wire.head(system="Be brief", tools=[READ], options=head_options(**given))
     return json.loads(wire.body(request_of(wire, *history, head=head)))
 
 
@@ -296,7 +292,7 @@ def test_messages_come_last_after_everything_that_stays() -> None:
 
 def test_a_request_is_a_prefix_of_the_next_one() -> None:
     wire = wire_of("openai")
-    head = wire.head(system="s", tools=[READ], options=options())
+    head = wire.head(system="s", tools=[READ], options=head_options())
     history: list[Message] = [
         HELLO,
         AssistantMessage(parts=(ToolCall(call_id="a", name="Read", arguments={}, raw="{}"),)),
@@ -379,7 +375,7 @@ def test_a_field_that_is_refused_is_left_out_also_of_heads_made_before(
     complaint: str, gone: str, instead: str | None
 ) -> None:
     wire = wire_of("openai")
-    head = wire.head(system="s", tools=[], options=options(max_output=7))
+    head = wire.head(system="s", tools=[], options=head_options(max_output=7))
     before = json.loads(wire.body(request_of(wire, HELLO, head=head)))
     assert wire.give_up(complaint)
     assert not wire.give_up(complaint)

@@ -76,7 +76,7 @@ class Expected:
             read = usage["prompt_tokens_details"]["cached_tokens"]
             self.usage = Usage(input=usage["prompt_tokens"] - read, output=usage["completion_tokens"], cache_read=read)
         for choice in payload["choices"]:
-            delta = choice.get("delta") or choice.get("message") or {}
+            delta: dict[str, Any] = choice.get("delta") or choice.get("message") or {}
             self.text += delta.get("content") or ""
             self.thinking += delta.get("reasoning_content") or ""
             self.finish = choice["finish_reason"] or self.finish

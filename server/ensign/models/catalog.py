@@ -60,7 +60,7 @@ class Catalog:
             UserError: unknown, with what would be valid.
         """
         seen: list[str] = []
-        name = reference.strip()
+        name = reference.strip() or "default"
         while True:
             key = name.lower()
             if key in seen:

@@ -170,7 +170,7 @@ _QUOTA = re.compile(
 )
 _MODEL = re.compile(
     r"model_not_found|invalid_model|unknown[_ ]model|model not exist"
-    r"|models? .{0,120}(does not|doesn't|not) (exist|found|supported)|no such model|not_found_error model:"
+    r"|models? .{0,120}(does not|doesn't|not) (exist|found|supported)|no such model|not_found_error +model:"
     r"|(is )?not a valid model|invalid model"
 )
 _AUTH = re.compile(r"authentication|unauthorized|invalid[_ ]api[_ ]key|permission[_ ]denied|permission_error")

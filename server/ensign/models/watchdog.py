@@ -116,8 +116,8 @@ class _Watch:
         if self._token or self.waiting is None:
             self._silent_s = 0.0
         elif self._bytes:
+            self._kept_alive_s += self._silent_s + passed
             self._silent_s = 0.0
-            self._kept_alive_s += passed
         else:
             self._silent_s += passed
         self._token = self._bytes = False
