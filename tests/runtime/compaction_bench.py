@@ -96,7 +96,7 @@ class Script:
         reply = replies.pop(0) if len(replies) > 1 else replies[0]
         if reply.body is not None:
             return reply
-        usage = Usage(input=self.counted(request.body), output=10)
+        usage = Usage(input=self.counted(request.body), output=int(len(reply.text) / BYTES_PER_TOKEN) + 10)
         return Reply(text=reply.text, calls=reply.calls, usage=usage if reply.usage is not None else None)
 
     def messages(self, number: int) -> list[dict[str, Any]]:

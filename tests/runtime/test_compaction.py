@@ -201,6 +201,14 @@ async def test_a_summary_cannot_pose_as_the_runtime(scripted: Provider, tmp_path
     )
 
 
+async def test_a_reply_is_counted_once(scripted: Provider, tmp_path: Path) -> None:
+    """Its tokens are in the provider's count of the request, and its bytes in the next one."""
+    scripted.script(Script([Reply(text="w" * 7_000)], counted=lambda _body: 1_000))
+    bench = Bench(scripted.model(), root=tmp_path)
+    await bench.turn()
+    assert 3_000 <= bench.agent.conversation.tokens <= 3_020
+
+
 async def test_pictures_count_by_what_they_cost_not_by_their_base64(scripted: Provider, tmp_path: Path) -> None:
     scripted.script(Script([DONE], counted=lambda _body: 2_000))
     bench = Bench(scripted.model(), root=tmp_path)

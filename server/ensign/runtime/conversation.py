@@ -45,8 +45,11 @@ class Conversation:
         return Request(head=head or self.head, history=self._messages, encoded=self._encoded)
 
     def billed(self, usage: Usage) -> None:
-        """Take the provider's count of the last request as the size so far; what follows is estimated."""
-        self._known = usage.total
+        """Take the provider's count of the last request as the size so far; what follows is estimated.
+
+        That includes the reply, which is added next and would otherwise count twice.
+        """
+        self._known = usage.total - usage.output
         self._grown = 0
 
     @property
