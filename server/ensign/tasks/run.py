@@ -71,6 +71,9 @@ def turn_of(task: Task, agent: Agent, settings: SubagentSettings) -> Turn:
     compaction = Compaction(agent)
 
     async def before_step() -> str | None:
+        if meter is not None and (limit := meter.reached()):
+            # Before compaction too: a summary is a request of its own.
+            return limit
         await compaction.before_step()
         return (meter.reached() if meter is not None else None) or compaction.stuck
 
