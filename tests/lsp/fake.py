@@ -72,7 +72,7 @@ def question(number: int, **changes: Any) -> ApprovalRequest:
         session_id="s1",
         agent_id=f"agent-{number}",
         task_id=f"t{number}",
-        tag=f"[Explore · task {number}]",
+        tag=f"Explore · task {number}",
         color="blue",
         tool="Bash",
         title="Run a command",

@@ -112,4 +112,5 @@ def _title(outcome: Outcome, request: ApprovalRequest) -> str:
 
 def _message(request: ApprovalRequest) -> str:
     """Everything that will run or change, whole (P12)."""
-    return "\n".join(part for part in (f"{request.tag} {request.title}", request.detail, request.reason) if part)
+    title = f"[{request.tag}] {request.title}" if request.tag else request.title
+    return "\n".join(part for part in (title, request.detail, request.reason) if part)
