@@ -186,6 +186,7 @@ def test_opening_the_home_folder_reads_the_users_agents_as_the_users(tmp_path: P
     own = library.load().get("own")
     assert own is not None
     assert (own.source, own.trusted) == (Source.USER_CLAUDE, True)
+    assert library.problems() == []
 
 
 @pytest.mark.parametrize("text", ["---\nname: x\n", agent("Explore", tools="Raed"), agent("x", model="nope"), ""])

@@ -86,6 +86,21 @@ async def test_other_changes_of_a_busy_folder_are_none(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+async def test_a_change_is_told_once_also_when_it_brings_new_folders_to_watch(tmp_path: Path) -> None:
+    folder, other = tmp_path / "agents", tmp_path / "other.txt"
+    folder.mkdir()
+    async with watching(folder) as changed, watching(other) as later:
+        write(folder, "sub/a.md", agent())
+        await changed()
+        second = changed()
+        other.write_text("x")
+        await later()
+        assert not second.done()
+        write(folder, "sub/b.md", agent())
+        await second
+
+
+@pytest.mark.slow
 def test_without_events_of_the_system_changes_are_still_noticed(tmp_path: Path) -> None:
     code = """
 import asyncio, sys

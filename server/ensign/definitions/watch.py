@@ -108,7 +108,10 @@ def _look(paths: Sequence[Path]) -> _Look:
 
 
 def _above(path: Path) -> list[Path]:
-    """The two folders above a path, or the nearest that exists: there its creation and its renaming are seen."""
+    """The two folders above a path, or the nearest that exists: there its creation and its renaming are seen.
+
+    Two, since not every system tells a watched folder that it was itself renamed.
+    """
     existing = [folder for folder in path.parents if folder.is_dir()]
     near = [folder for folder in existing if folder in path.parents[:2]]
     return near or existing[:1]
