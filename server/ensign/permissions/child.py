@@ -11,14 +11,6 @@ from ensign.protocol.definition import AgentDefinition, Rules, Source
 from ensign.protocol.settings import Layer
 
 _CLAUDE = frozenset((Source.PROJECT_CLAUDE, Source.USER_CLAUDE))
-_LOOSENESS = {
-    Mode.PLAN: 0,
-    Mode.DONT_ASK: 1,
-    Mode.DEFAULT: 1,
-    Mode.BUBBLE: 1,
-    Mode.ACCEPT_EDITS: 2,
-    Mode.BYPASS: 3,
-}
 
 
 def child_mode(parent: Mode, definition: AgentDefinition | None, *, allow_dont_ask: bool) -> Mode:
@@ -28,11 +20,13 @@ def child_mode(parent: Mode, definition: AgentDefinition | None, *, allow_dont_a
     may be looser than the parent's only from a trusted file, and `bypassPermissions` only with
     **subagents.allowDontAsk**. An untrusted definition runs in `default`, narrowed as its parent is (D8).
     """
-    wanted = definition.permission_mode if definition and definition.trusted else None
-    if Mode.PLAN in (parent, definition.permission_mode if definition else None):
+    wanted = definition.permission_mode if definition else None
+    if Mode.PLAN in (parent, wanted):
         return Mode.PLAN
     if definition is None:
         return Mode.BUBBLE if parent is Mode.DEFAULT else parent
+    if not definition.trusted:
+        return parent if parent in (Mode.BUBBLE, Mode.DONT_ASK) else Mode.DEFAULT
     if parent in (Mode.ACCEPT_EDITS, Mode.BYPASS):
         return parent
     if wanted is None:
@@ -52,9 +46,8 @@ def child_policy(
 ) -> Policy:
     """What a child is judged under. Deny rules, containment, reading-only and the starter's rules all pass down.
 
-    Args:
-        session_grants: the answers that hold for the whole session; they pass only with **inheritApprovals**. Answers
-            for one call or one task stay with the parent (P4).
+    `session_grants` are the answers that hold for the whole session; they pass only with **inheritApprovals**. Answers
+    for one call or one task stay with the parent (P4).
     """
     own = definition.permissions if definition else Rules()
     if definition and not definition.trusted:
@@ -99,10 +92,5 @@ def _denied(parent: Policy) -> tuple[str, ...]:
 
 
 def in_worktree(policy: Policy, worktree: Path, main: tuple[Path, ...]) -> Policy:
-    """The same policy for a child in its own worktree: that folder is its workspace, the main checkout is off limits."""
+    """The policy of a child in its own worktree: that folder is its workspace, the main checkout is off limits."""
     return replace(policy, roots=(worktree,), worktrees=(), off_limits=(*policy.off_limits, *main))
-
-
-def is_narrower(child: Mode, parent: Mode) -> bool:
-    """Whether a mode lets less through than another, or the same."""
-    return _LOOSENESS[child] <= _LOOSENESS[parent]

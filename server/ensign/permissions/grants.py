@@ -18,7 +18,7 @@ class Grant:
 
 @dataclass(slots=True)
 class Grants:
-    """The answers of one session, in memory: they do not survive a restart. "Always" is a rule in the local settings."""
+    """The answers of one session, in memory: lost at a restart; "always" is a rule in the local settings."""
 
     _given: list[Grant] = field(default_factory=list[Grant])
 

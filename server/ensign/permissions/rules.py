@@ -13,8 +13,7 @@ from enum import IntEnum
 
 from ensign.permissions import patterns
 from ensign.permissions.programs import names
-from ensign.permissions.shell_braces import expand
-from ensign.permissions.shell_lexer import Lexer, LexError, to_word
+from ensign.permissions.shell_braces import words_of
 from ensign.permissions.shell_words import Word
 from ensign.protocol.access import Decision
 from ensign.protocol.settings import Layer
@@ -176,25 +175,6 @@ def _mcp(rule: Rule, pattern: str | None) -> Rule:
     if "*" in name or not re.fullmatch(r"mcp__\w[\w.-]*", name):
         raise ValueError("an MCP rule looks like 'mcp__server' or 'mcp__server__tool'")
     return replace(rule, tool=name)
-
-
-def words_of(text: str) -> list[Word]:
-    """Split text as the shell does.
-
-    Raises:
-        ValueError: it is not one simple command.
-    """
-    lexer = Lexer(text.encode("utf-8", "replace").decode("latin-1"), {})
-    try:
-        tokens = lexer.run()
-        words = [
-            to_word(lexer.text[token.start : token.end], pieces) for token in tokens for pieces in expand(token.pieces)
-        ]
-    except LexError as error:
-        raise ValueError(f"cannot be read: {error}") from error
-    if any(token.operator for token in tokens) or any(word.text is None for word in words):
-        raise ValueError("one rule is one simple command, without operators and variables")
-    return words
 
 
 def parse_command(pattern: str) -> CommandPattern:

@@ -235,10 +235,10 @@ class LineJudge:
 
 
 def _covers_writing(rule: Rule | None, command: Command) -> bool:
-    if rule is None or rule.command is None or not command.words:
-        return False
-    by_nature = base_name(command.words[0].prefix) in programs.WRITERS and rule.command.form is not Form.READ_ONLY
-    return by_nature or rule.command.form is Form.EXACT
+    """Whether writing inside the workspace is decided with the command itself: it writes by nature, or a rule is it."""
+    by_nature = bool(command.words) and base_name(command.words[0].prefix) in programs.WRITERS
+    exact = rule is not None and rule.command is not None and rule.command.form is Form.EXACT
+    return by_nature or exact
 
 
 def _answers(rule: Rule | None, doubt: Doubt) -> bool:

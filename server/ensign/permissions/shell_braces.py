@@ -1,11 +1,12 @@
-"""Brace expansion: one word as written may be several words."""
+"""Brace expansion (one word as written may be several words) and the words of a simple command."""
 
 from __future__ import annotations
 
 import re
 from itertools import pairwise
 
-from ensign.permissions.shell_lexer import LexError, Piece
+from ensign.permissions.shell_lexer import Lexer, LexError, Piece, to_word
+from ensign.permissions.shell_words import Word
 
 _SEQUENCE = re.compile(r"(-?\d{1,6})\.\.(-?\d{1,6})(?:\.\.(-?\d{1,4}))?|([A-Za-z])\.\.([A-Za-z])")
 _LIMIT = 64
@@ -84,3 +85,25 @@ def _alternatives(chars: list[_Char], start: int, end: int, commas: list[int]) -
         raise LexError("braces stand for too many words")
     numbers = range(first, last + 1, step) if first <= last else range(first, last - 1, -step)
     return [[(char, False) for char in (chr(n) if found[4] else str(n))] for n in numbers]
+
+
+def words_of(text: str) -> list[Word]:
+    """Split text as the shell does.
+
+    Raises:
+        ValueError: it is not one simple command.
+    """
+    lexer = Lexer(text.encode("utf-8", "replace").decode("latin-1"), {})
+    try:
+        tokens = lexer.run()
+        words = [
+            to_word(lexer.text[token.start : token.end], pieces)
+            for token in tokens
+            for pieces in expand(token.pieces)
+            if pieces
+        ]
+    except LexError as error:
+        raise ValueError(f"cannot be read: {error}") from error
+    if any(token.operator for token in tokens) or any(word.text is None for word in words):
+        raise ValueError("one rule is one simple command, without operators and variables")
+    return words

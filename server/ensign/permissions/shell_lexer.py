@@ -266,9 +266,12 @@ class Lexer:
 
     def _arithmetic(self, at: int, pieces: list[Piece], *, quoted: bool) -> int:
         opener, closer = ("$((", "))") if self.text.startswith("$((", at) else ("$[", "]")
-        body = at + len(opener)
-        end = self.text.find(closer, body)
-        if end < 0:
+        body = end = at + len(opener)
+        level, inner = 0, list[Piece]()
+        while end < len(self.text) and (level or not self.text.startswith(closer, end)):
+            level += (self.text[end] == "(") - (self.text[end] == ")")
+            end = self._in_double_quotes(end, inner, stop="()]")
+        if end >= len(self.text):
             raise LexError("an arithmetic expansion is not closed")
         if not _NUMBER_ONLY.fullmatch(self.text, body, end):
             self._fault("arithmetic with names, whose values the shell evaluates")

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from ensign.permissions.programs import names
-from ensign.permissions.shell_braces import expand
+from ensign.permissions.shell_braces import expand, words_of
 from ensign.permissions.shell_lexer import Lexer, LexError, Piece, Token, readable, to_word
 from ensign.permissions.shell_words import Command, Fault, Move, Redirect, RedirectKind, Script, Word, literal
 
@@ -46,7 +46,8 @@ _REFUSED = {
     "coproc": "a coprocess",
 }
 _ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(\+?=|\[)")
-_CONTROL = frozenset((";", "&", "&&", "||", "|", "|&", "\n", "(", ")", ";;", ";&", ";;&"))
+_CONTROL = frozenset((";", "&", "&&", "||", "|", "|&", "\n", "(", ")"))
+_ANSI_C = re.compile(r"\$'(?:[^'\\]|\\.)*'")
 _LOOSE = re.compile(r"[;&|()`\n{}]|\$\(")
 
 
@@ -79,7 +80,8 @@ def read(text: str, parse: Callable[[bytes], Tree], variables: Mapping[str, str]
     faults += lexer.faults
     check = _check(parse(raw).root_node, runs)
     faults += check
-    suspects = tuple(_loosely(joined)) if any(fault.hidden for fault in check) else ()
+    doubtful = any(fault.hidden for fault in (*check, *lexer.faults))
+    suspects = tuple(_loosely(joined)) if doubtful else ()
     return Script(commands=tuple(runs.commands), faults=tuple(faults), suspects=suspects)
 
 
@@ -108,9 +110,18 @@ def _join_lines(text: str) -> str:
     return "".join(out)
 
 
+def _decoded(found: re.Match[str]) -> str:
+    try:
+        return words_of(found[0])[0].text or ""
+    except ValueError:
+        return ""
+
+
 def _loosely(text: str) -> Iterator[tuple[Word, ...]]:
-    """Runs of words in the broadest reading, quotes dropped."""
-    for part in _LOOSE.split(text):
+    """Runs of words in the broadest readings: quotes dropped, braces taken as blanks and as nothing."""
+    text = _ANSI_C.sub(_decoded, text)
+    readings = [text.replace(",", " "), re.sub(r"[{},]", "", text)] if "{" in text else [text]
+    for part in (part for reading in readings for part in _LOOSE.split(reading)):
         words = re.sub(r"['\"\\]", "", part).split()
         for start in range(min(len(words), 40)):
             yield tuple(literal(word) for word in words[start:])
@@ -156,6 +167,8 @@ class _Runs:
         while at < len(tokens):
             token = tokens[at]
             at += 1
+            if token.operator in (";;", ";&", ";;&"):
+                raise LexError(f"{token.operator!r} stands where it cannot")
             if token.operator in _CONTROL:
                 around = _Around(piped=before in ("|", "|&"), operator=token.operator, loop=loop)
                 moves, fed = self._close(run, moves, fed, around)
@@ -250,7 +263,8 @@ class _Runs:
                 value = to_word(raw[found.end() :], list(_after(token, found.end())))
                 assignments.append((found[1], value))
                 continue
-            words += [to_word(raw, pieces) for pieces in expand(token.pieces)]
+            # A word that braces leave empty is dropped, as the shell does; a quoted one stays.
+            words += [to_word(raw, pieces) for pieces in expand(token.pieces) if pieces]
         if words and words[0].text in ("[[", "[") and words[0].text == words[0].raw:
             self._test(tokens, words, faults)
         starts = [token.start for token in tokens] + [op.start for op, _ in run.redirects]
@@ -289,7 +303,7 @@ class _Runs:
             return Redirect(kind=RedirectKind.TEXT, target=word)
         if operator.operator in (">&", "<&") and re.fullmatch(r"\d+-?|-", word.raw):
             return None
-        if target.inner and word.raw[1:2] == "(":
+        if target.inner and word.raw[:2] in ("<(", ">("):
             return None  # a process substitution; its commands are judged as all others
         if operator.operator in ("<>", "<&"):
             faults.append(Fault(reason=f"the redirect {operator.operator!r}"))

@@ -76,9 +76,9 @@ def _exec(uses: Uses, command: Command, words: list[Word], how: tuple[str, list[
     if any("\n" in (word.text or "") and "{}" in (word.text or "") for word in words[:end]):
         uses.doubt("a found name inside a program")
     uses.inner.append(replace(command, text=text, words=inner, moves=moves, redirects=(), assignments=(), feeds=()))
-    uses.inner_at = 10_000
-    uses.read_only = False
-    uses.doubt(f"{action!r} runs a command", action)
+    uses.inner_at = len(uses.words)
+    if action.startswith("-ok"):
+        uses.doubt(f"{action!r} waits for an answer that nobody gives", action)
     return words[end + 1 :]
 
 
@@ -100,6 +100,9 @@ def test(uses: Uses) -> None:
     closing = {"[": "]", "[[": "]]"}.get(uses.words[0].text or "", "")
     words = [word for word in uses.words[1:] if word.text != closing]
     uses.known = uses.read_only = True
+    if closing:
+        # One rule for both names of the same test.
+        uses.words = (replace(uses.words[0], raw="test", text="test", prefix="test"), *words)
     if any(word.text in ("-v", "-R") for word in words):
         uses.doubt("'-v' evaluates the name of a variable", "-v", hidden=True)
     plain = [word for word in words if word.text not in ("!", "(", ")")]

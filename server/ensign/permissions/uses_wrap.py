@@ -19,7 +19,9 @@ def wrapper(uses: Uses, command: Command, spec: Wrapper, read: Read) -> None:
     name = uses.words[0].text or ""
     at, assignments, scripts = _options(uses, spec, list(uses.words))
     rest = uses.words[at:]
-    uses.needs_rule = spec.open
+    uses.needs_rule = spec.open or spec.unsure
+    if spec.unsure:
+        uses.suspects.extend(uses.words[start:] for start in range(1, min(len(uses.words), 6)))
     for script in scripts:
         _script(uses, command, script, read, at)
     if not rest:

@@ -18,6 +18,7 @@ class Wrapper:
         variables: `NAME=value` words before the command set its environment.
         appends: more words, unknown now, are added to the command.
         joins: the words are joined into a shell line.
+        unsure: where the command begins depends on more than this table says.
     """
 
     values: tuple[str, ...] = ()
@@ -28,6 +29,7 @@ class Wrapper:
     variables: bool = False
     appends: bool = False
     joins: bool = False
+    unsure: bool = False
 
 
 _SU = Wrapper(
@@ -120,15 +122,21 @@ WRAPPERS: dict[str, Wrapper] = {
     "su": _SU,
     "runuser": _SU,
     "chroot": Wrapper(open=True, operands=1, values=("--userspec", "--groups")),
-    "unshare": Wrapper(open=True, flags=("-r", "-n", "-m", "-u", "-i", "-p", "-U", "-f", "--fork", "--net")),
-    "nsenter": Wrapper(open=True, values=("-t", "--target"), flags=("-a", "-m", "-u", "-i", "-n", "-p", "--all")),
-    "systemd-run": Wrapper(open=True, values=("-p", "-u", "--unit"), flags=("--user", "--scope", "-t", "-P", "--pty")),
-    "bwrap": Wrapper(open=True),
-    "firejail": Wrapper(open=True),
+    "unshare": Wrapper(
+        open=True, unsure=True, flags=("-r", "-n", "-m", "-u", "-i", "-p", "-U", "-f", "--fork", "--net")
+    ),
+    "nsenter": Wrapper(
+        open=True, unsure=True, values=("-t", "--target"), flags=("-a", "-m", "-u", "-i", "-n", "-p", "--all")
+    ),
+    "systemd-run": Wrapper(
+        open=True, unsure=True, values=("-p", "-u", "--unit"), flags=("--user", "--scope", "-t", "-P", "--pty")
+    ),
+    "bwrap": Wrapper(open=True, unsure=True),
+    "firejail": Wrapper(open=True, unsure=True),
     "strace": Wrapper(open=True, values=("-e", "-o", "-p", "-s"), flags=("-f", "-q", "-c", "-y", "-tt")),
     "ltrace": Wrapper(open=True, values=("-e", "-o"), flags=("-f", "-S", "-c")),
-    "valgrind": Wrapper(open=True),
-    "gdb": Wrapper(open=True, flags=("--args", "-q", "--batch"), values=("-ex", "-x")),
+    "valgrind": Wrapper(open=True, unsure=True),
+    "gdb": Wrapper(open=True, unsure=True, flags=("--args", "-q", "--batch"), values=("-ex", "-x")),
     "fakeroot": Wrapper(open=True),
     "unbuffer": Wrapper(flags=("-p",)),
     "chronic": Wrapper(flags=("-v", "-e")),
@@ -145,16 +153,16 @@ WRAPPERS: dict[str, Wrapper] = {
     "dbus-run-session": Wrapper(open=True, flags=("--",)),
     "caffeinate": Wrapper(flags=("-d", "-i", "-m", "-s", "-u"), values=("-t", "-w")),
     "arch": Wrapper(flags=("-x86_64", "-arm64")),
-    "setarch": Wrapper(operands=1, flags=("-R",)),
-    "setpriv": Wrapper(open=True, values=("--reuid", "--regid"), flags=("--no-new-privs",)),
-    "prlimit": Wrapper(open=True),
+    "setarch": Wrapper(unsure=True, flags=("-R",)),
+    "setpriv": Wrapper(open=True, unsure=True, values=("--reuid", "--regid"), flags=("--no-new-privs",)),
+    "prlimit": Wrapper(open=True, unsure=True),
     "cpulimit": Wrapper(open=True, values=("-l", "-p")),
     "faketime": Wrapper(open=True, operands=1),
     "proxychains4": Wrapper(open=True, values=("-f",), flags=("-q",)),
     "torsocks": Wrapper(open=True),
     "entr": Wrapper(open=True, flags=("-c", "-r", "-n", "-s", "-d", "-p", "-z"), appends=True),
-    "tmux": Wrapper(open=True, operands=1, flags=("-d",), values=("-s", "-n", "-c", "-t"), joins=True),
-    "screen": Wrapper(open=True, flags=("-d", "-m", "-dm", "-D"), values=("-S",)),
+    "tmux": Wrapper(open=True, unsure=True, operands=1, flags=("-d",), values=("-s", "-n", "-c", "-t"), joins=True),
+    "screen": Wrapper(open=True, unsure=True, flags=("-d", "-m", "-dm", "-D"), values=("-S",)),
 }
 
 RUNNERS: dict[str, tuple[str, ...]] = {
