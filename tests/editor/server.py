@@ -37,9 +37,12 @@ class EditorServer:
     def write_settings(self, **changes: object) -> None:
         """Write the user's settings anew, with `changes` over the options'; windows loaded from now on have them."""
         trust = {"security.workspace.trust.enabled": self.options.trust_prompts}
-        path = self.run / "user" / "User" / "settings.json"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps({**SETTINGS, **trust, **self.options.settings, **changes}), encoding="utf-8")
+        settings = json.dumps({**SETTINGS, **trust, **self.options.settings, **changes})
+        # In a window on a server, settings of scope `machine` count only where the server itself keeps them.
+        for place in ("User", "Machine"):
+            path = self.run / "user" / place / "settings.json"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(settings, encoding="utf-8")
 
     def processes(self) -> dict[int, str]:
         """Return the command lines of all that the editor started and that still runs, by process id."""
