@@ -102,7 +102,7 @@ async function inExplorer(uri: vscode.Uri): Promise<Target> {
   const { type } = await vscode.workspace.fs.stat(uri);
   const folder = (type & vscode.FileType.Directory) !== 0;
   const prompt = folder
-    ? `Explore the folder ${words}: what is in it, how its parts work together, and where to start reading.`
+    ? `Explore the folder ${words}: its parts, how they work together, where to start`
     : wholeFile(words);
   return { words, prompt, uri, range: undefined };
 }
@@ -112,18 +112,18 @@ function inDocument(document: vscode.TextDocument, range: vscode.Range): Target 
   const { uri } = document;
   if (!range.isEmpty) {
     const words = `${name}:${range.start.line + 1}-${range.end.line + 1}`;
-    const prompt = `Explore the lines ${words}: what they do, what they depend on, and what depends on them.`;
+    const prompt = `Explore ${words}: what it does, depends on, and serves`;
     return { words, prompt, uri, range: plainRange(range) };
   }
   const word = document.getWordRangeAtPosition(range.start);
   if (word === undefined) return { words: name, prompt: wholeFile(name), uri, range: undefined };
-  const words = `\`${document.getText(word)}\` at ${name}:${word.start.line + 1}`;
-  const prompt = `Explore ${words}: what it is, where it is defined, and where it is used.`;
+  const words = `\`${document.getText(word)}\` (${name}:${word.start.line + 1})`;
+  const prompt = `Explore ${words}: definition, uses, behaviour`;
   return { words, prompt, uri, range: plainRange(word) };
 }
 
 function wholeFile(name: string): string {
-  return `Explore the file ${name}: what it does, what it depends on, and what depends on it.`;
+  return `Explore ${name}: what it does, depends on, and serves`;
 }
 
 export function plainRange({ start, end }: vscode.Range): Range {

@@ -1,6 +1,5 @@
 /** Find a Python that can run the server. */
 import { execFile } from "node:child_process";
-import * as path from "node:path";
 import { promisify } from "node:util";
 import * as vscode from "vscode";
 
@@ -110,8 +109,10 @@ async function probe(python: string, bundle: string | undefined, cwd: string): P
   }
 }
 
+/** The last line of a traceback says it; a program that is no Python says nothing. */
 function lastLine(error: unknown): string {
-  const { stderr, message } = error as { stderr?: string; message?: string };
-  const lines = (stderr ?? "").trim().split(/\r?\n/);
-  return (lines.at(-1) ?? "").replace(/^\w+Error: /, "") || path.basename(message ?? "could not be started");
+  const { stderr, code } = error as { stderr?: string; code?: string | number };
+  const last = (stderr ?? "").trim().split(/\r?\n/).at(-1) ?? "";
+  if (last) return last.replace(/^\w+Error: /, "");
+  return code === "ENOENT" ? "there is no such program" : `it does not run Python (${code ?? "no exit code"})`;
 }

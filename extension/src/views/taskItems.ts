@@ -128,5 +128,7 @@ export function reportItem(task: TaskRecord): vscode.TreeItem {
 }
 
 export function color(name: string | null): vscode.ThemeColor | undefined {
-  return name === null ? undefined : new vscode.ThemeColor(`ensign.agent.${name}`);
+  return name === null
+    ? undefined
+    : new vscode.ThemeColor(`ensign.agent${name.charAt(0).toUpperCase()}${name.slice(1)}`);
 }

@@ -57,7 +57,8 @@ export class Composer {
     const foot = h("div", { class: "composer-foot" }, at, this.model, this.mode, this.used, this.action);
     this.element.append(this.suggest.element, h("div", { class: "composer-box" }, this.box, foot));
     this.listen();
-    this.grow();
+    // Its height follows from its width, which is known once it is on the page.
+    new ResizeObserver(() => this.grow()).observe(this.element);
   }
 
   focus(): void {

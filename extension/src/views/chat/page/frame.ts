@@ -18,7 +18,7 @@ export class Frame {
   readonly banner = h("div", { class: "banner", role: "status" });
   readonly empty = h("section", { class: "empty", "aria-label": "Start" });
   readonly below = h("div", { class: "below" });
-  private readonly todos = h("details", { class: "todos" });
+  private readonly todos = h("details", { class: "todos", hidden: true });
   private readonly queue = h("div", {});
 
   constructor(

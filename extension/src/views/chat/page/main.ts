@@ -39,7 +39,11 @@ class Page {
     this.context = {
       model: this.model,
       markdown: new Markdown(window),
-      send: (message) => this.vscode.postMessage(message),
+      send: (message) => {
+        // Whoever says something wants to see it, and the answer.
+        if (message.kind === "send") this.transcript.scrollToEnd();
+        this.vscode.postMessage(message);
+      },
       announce: (text) => (this.live.textContent = text),
       canBackground: () => this.background,
     };

@@ -23,6 +23,8 @@ export class Transcript {
     this.earlier = button("Show earlier messages", "secondary", () => this.showEarlier());
     this.toEnd = iconButton("arrow-down", "Go to the newest message", () => this.scrollToEnd());
     this.toEnd.classList.add("to-end");
+    this.earlier.hidden = true;
+    this.toEnd.hidden = true;
     this.element.append(this.earlier, this.list, this.toEnd);
     this.element.addEventListener("scroll", () => this.scrolled(), { passive: true });
     new ResizeObserver(() => this.follow()).observe(this.element);
