@@ -6,6 +6,7 @@ import json
 from typing import Any, TypeGuard, cast
 
 Object = dict[str, Any]
+_DECODER = json.JSONDecoder(strict=False)
 
 
 def dumps(value: Any) -> bytes:
@@ -17,7 +18,7 @@ def dumps(value: Any) -> bytes:
 def loads(text: str) -> Any:
     """Return the JSON value, or None where `text` is none. Raw control characters in strings are let through."""
     try:
-        return json.loads(text, strict=False)
+        return _DECODER.decode(text)
     except (ValueError, RecursionError):
         return None
 
