@@ -104,7 +104,8 @@ def mark_at(text: str, offset: int) -> Mark:
 
 def column_of(before: str) -> int:
     """Return the column that follows `before` on its line."""
-    return 1 + len(before) + sum(character > "\uffff" for character in before)
+    wide = 0 if before.isascii() else sum(character > "\uffff" for character in before)
+    return 1 + len(before) + wide
 
 
 def to_data(node: Node) -> Any:
