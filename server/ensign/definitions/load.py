@@ -1,6 +1,6 @@
 """Read all agent files of all sources into one catalogue; start reading here.
 
-It blocks (files are read): an event loop calls it through `asyncio.to_thread`. 200 files take about 50 ms.
+It blocks (files are read): an event loop calls it through `asyncio.to_thread`. 200 files take under 0.1 s.
 """
 
 from __future__ import annotations
