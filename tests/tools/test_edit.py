@@ -1,6 +1,5 @@
 """An edit changes the bytes it names and no others, or nothing and says how to do it right."""
 
-import os
 import stat
 from pathlib import Path
 
@@ -193,7 +192,7 @@ async def test_a_full_disk_leaves_the_old_file_whole_and_nothing_beside_it(bench
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert path.read_text() == "old\n"
-    assert os.listdir(bench.root) == ["f.txt"]
+    assert [entry.name for entry in bench.root.iterdir()] == ["f.txt"]
 
 
 async def test_a_file_made_read_only_is_not_replaced(bench: Bench) -> None:

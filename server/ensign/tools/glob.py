@@ -22,7 +22,7 @@ MAX_SHOWN = 200
 async def run(ctx: ToolContext, arguments: Arguments) -> ToolOutput:
     """Return matching files, the latest changed first, relative to the working directory where below it."""
     folder, pattern = _place(ctx, arguments)
-    matches = globs.matcher(pattern)
+    matches = globs.matcher(pattern, anchored="/" in arguments["pattern"])
     with opened_folder(folder) as held:
         names, whole = await list_files(ctx, held, matches)
         names = await asyncio.to_thread(_newest_first, held, names)

@@ -18,13 +18,13 @@ def split(pattern: str) -> tuple[str, str]:
     return folder or ("/" if pattern.startswith("/") else ""), "/".join(parts[plain:])
 
 
-def matcher(pattern: str) -> Callable[[str], object]:
-    """Return a test for relative paths with `/`.
+def matcher(pattern: str, *, anchored: bool = False) -> Callable[[str], object]:
+    """Return a test for relative paths with `/`; a pattern without one matches at any depth unless `anchored`.
 
     Raises:
         ToolError: the pattern is not one.
     """
-    anywhere = "" if "/" in pattern else "(?:.*/)?"
+    anywhere = "" if anchored or "/" in pattern else "(?:.*/)?"
     try:
         return re.compile(f"{anywhere}{_translated(pattern.removeprefix('./'))}", re.DOTALL).fullmatch
     except (re.error, ValueError) as error:

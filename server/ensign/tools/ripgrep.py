@@ -106,8 +106,7 @@ async def list_files(
 def _matching(data: bytes, matches: Callable[[str], object]) -> list[str]:
     prefix = len("./")
     names = os.fsdecode(data).split("\0")
-    if names[-1]:  # cut off in the middle of a name
-        names.pop()
+    names.pop()  # empty, or cut off in the middle
     return [name[prefix:] for name in names if matches(name[prefix:])]
 
 

@@ -8,7 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ensign.workspace.textfile import same_text
+from ensign.protocol.errors import ToolError
+from ensign.workspace.nofollow import read_file
+from ensign.workspace.textfile import MAX_TEXT_BYTES, decode, same_text, showable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,7 +19,7 @@ class Document:
 
     Attributes:
         path: as the editor spells it, which is how it wants to be addressed; may go through links.
-        saved: the text last known to be on disk; None until that is known.
+        saved: the text last known to be on disk; None where there was no such file.
     """
 
     path: Path
@@ -28,37 +30,56 @@ class Document:
     @property
     def dirty(self) -> bool:
         """Whether it has text that is not on disk, as far as is known without looking there."""
-        return self.saved is None or not same_text(self.text, self.saved)
+        return self.saved is None or not self.shows(self.saved)
+
+    def shows(self, text: str) -> bool:
+        """Whether this is what an editor makes of a file with this text."""
+        return same_text(self.text, text) or same_text(self.text, showable(text))
 
 
 class Documents:
     """Open documents by path. Knows which changes are ours: those that bring the text we announced.
 
-    Every other change is told to `on_foreign_change` with the resolved path.
+    Every other change is told to `on_change` with the resolved path, and whether the editor only took what somebody
+    wrote to the disk.
     """
 
-    def __init__(self, on_foreign_change: Callable[[Path], None] | None = None) -> None:
-        self._on_foreign_change = on_foreign_change
+    def __init__(self, on_change: Callable[[Path, bool], None] | None = None) -> None:
+        self._on_change = on_change
         # Several by one real path when the editor has a file open under two names.
         self._open: dict[Path, dict[Path, Document]] = {}
         self._expected: dict[Path, tuple[str, asyncio.Event]] = {}
 
     def opened(self, path: Path, version: int, text: str) -> None:
-        """A document was opened; whether it holds unsaved text shows when the disk is looked at."""
-        self._open.setdefault(_real(path), {})[path] = Document(path=path, version=version, text=text)
+        """A document was opened; it may hold unsaved text from before the editor was restarted.
+
+        The disk is read now: later a difference could also come from a command that changed the file.
+        """
+        real = _real(path)
+        document = Document(path=path, version=version, text=text, saved=_on_disk(real))
+        self._open.setdefault(real, {})[path] = document
 
     def changed(self, path: Path, version: int, text: str) -> None:
         """A document got a new text, by a person or by our own edit."""
         real = _real(path)
         documents = self._open.setdefault(real, {})
         before = documents.pop(path, None)
-        # Put last: the latest change wins where one file is open twice.
-        documents[path] = Document(path=path, version=version, text=text, saved=before.saved if before else None)
+        document = Document(path=path, version=version, text=text, saved=before.saved if before else None)
         expected = self._expected.get(real)
-        if expected is not None and same_text(text, expected[0]):
+        ours = expected is not None and same_text(text, expected[0])
+        # An editor reloads a file that changed on disk, where nothing is unsaved. Asked at once: what is on disk now
+        # may be another text by the next look.
+        reloaded = False
+        if not ours and before is not None and not before.dirty:
+            on_disk = _on_disk(real)
+            if reloaded := on_disk is not None and document.shows(on_disk):
+                document = replace(document, saved=on_disk)
+        # Put last: the latest change wins where one file is open twice.
+        documents[path] = document
+        if ours and expected is not None:
             expected[1].set()
-        elif self._on_foreign_change is not None:
-            self._on_foreign_change(real)
+        elif self._on_change is not None:
+            self._on_change(real, reloaded)
 
     def saved(self, path: Path) -> None:
         """A document's text is on disk now."""
@@ -73,8 +94,8 @@ class Documents:
         document = documents.pop(path, None)
         if not documents:
             self._open.pop(real, None)
-        if document is not None and document.dirty and self._on_foreign_change is not None:
-            self._on_foreign_change(real)
+        if document is not None and document.dirty and self._on_change is not None:
+            self._on_change(real, False)
 
     def clear(self) -> None:
         """Forget everything: the editor is gone."""
@@ -108,6 +129,13 @@ class Documents:
     def expect_no_more(self, path: Path) -> None:
         """Take changes of this path for a person's again."""
         self._expected.pop(path, None)
+
+
+def _on_disk(path: Path) -> str | None:
+    try:
+        return decode(read_file(path, MAX_TEXT_BYTES))[0]
+    except (ToolError, FileNotFoundError):
+        return None
 
 
 def _real(path: Path) -> Path:

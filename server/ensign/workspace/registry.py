@@ -61,7 +61,7 @@ class FileRegistry:
         self.home = home
         self.editor = editor
         """The editor that shows open documents; None while there is none."""
-        self.documents = Documents(self._changed_by_person)
+        self.documents = Documents(self._changed_in_editor)
         self._files: OrderedDict[Path, _File] = OrderedDict()
         self._locks: WeakValueDictionary[Path, asyncio.Lock] = WeakValueDictionary()
         self._clock = 0
@@ -75,11 +75,8 @@ class FileRegistry:
             lock = self._locks[path] = asyncio.Lock()
         return lock
 
-    def looked(self, path: Path, version: bytes | None, *, reloaded: bool = False) -> None:
-        """The file holds this version now; a change since the last look is put down to whoever is suspected.
-
-        `reloaded`: the editor may have taken the text from the disk, so that a change is not the person's.
-        """
+    def looked(self, path: Path, version: bytes | None) -> None:
+        """The file holds this version now; a change since the last look is put down to whoever is suspected."""
         self._clock += 1
         file = self._files.get(path)
         if file is None:
@@ -89,10 +86,8 @@ class FileRegistry:
             return
         self._files.move_to_end(path)
         if file.changes[-1][0] != version:
-            commander = self._commander(file.looked_at)
-            reloaded = reloaded and commander != UNKNOWN
-            suspects = [who for who in file.suspects if not (reloaded and who is PERSON)]
-            file.changes += [(version, who) for who in suspects or [commander]]
+            suspects = file.suspects or [self._commander(file.looked_at)]
+            file.changes += [(version, who) for who in suspects]
             del file.changes[:-_MAX_CHANGES]
         file.suspects.clear()
         file.looked_at = self._clock
@@ -140,10 +135,20 @@ class FileRegistry:
             return UNKNOWN
         return replace(who.pop(), command=True)
 
-    def _changed_by_person(self, path: Path) -> None:
-        file = self._files.get(path)
-        if file is not None and PERSON not in file.suspects:
-            file.suspects.append(PERSON)
+    def changed_on_disk(self, path: Path) -> None:
+        """Something that is not the editor wrote the file; by whom is asked now, as more commands may come."""
+        if (file := self._files.get(path)) is not None:
+            self._suspect(file, self._commander(file.looked_at))
+
+    def _changed_in_editor(self, path: Path, reloaded: bool) -> None:
+        if reloaded:
+            self.changed_on_disk(path)
+        elif (file := self._files.get(path)) is not None:
+            self._suspect(file, PERSON)
+
+    def _suspect(self, file: _File, who: Author) -> None:
+        if who not in file.suspects:
+            file.suspects.append(who)
 
 
 def named(authors: list[Author], reader: Author) -> str:

@@ -17,6 +17,8 @@ _BOMS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
+MAX_TEXT_BYTES = 32 << 20
+"""Larger files are not held as one text; `Read` still shows parts of them, commands can change them."""
 _SNIFFED_BYTES = 8192
 NEWLINE = r"(?:\r\n|\r(?!\n)|(?<!\r)\n)"
 """One line end of any kind, never half of a CRLF."""

@@ -13,10 +13,8 @@ from ensign.protocol.errors import ToolError
 from ensign.workspace import atomic, nofollow, paths, textfile
 from ensign.workspace.documents import Document
 from ensign.workspace.registry import ON_SAVE, PERSON, Author, FileRegistry, named
-from ensign.workspace.textfile import UTF8, Encoding, version_of
+from ensign.workspace.textfile import MAX_TEXT_BYTES, UTF8, Encoding, version_of
 
-MAX_TEXT_BYTES = 32 << 20
-"""Larger files are not held as one text; `Read` still shows parts of them, commands can change them."""
 _INLINE_BYTES = 1 << 20
 """Up to here a local read (5 us for 20 kB, 60 us for this) is cheaper than the way to a thread and back (90 us)."""
 _MAX_SEEN = 1000
@@ -122,13 +120,12 @@ class FileView:
 
     def unsaved(self) -> dict[Path, Document]:
         """Return the open documents whose text is not on disk, by real path."""
-        documents = self._registry.documents
-        return {path: found for path, found in documents.dirty().items() if self._settled(path, found).dirty}
+        return self._registry.documents.dirty()
 
     def replaces_unsaved(self, path: Path) -> bool:
         """Whether writing this file whole would replace text that a person has not saved."""
         document = self._registry.documents.get(path)
-        return document is not None and document.dirty and self._settled(path, document).dirty
+        return document is not None and document.dirty
 
     def command_started(self) -> None:
         """This agent's command runs, and may change any file."""
@@ -282,21 +279,23 @@ class FileView:
             if textfile.is_binary(data):
                 raise ToolError(f"{str(path)!r} is a binary file ({len(data):,} bytes)")
             on_disk = textfile.decode(data)
-        reloaded = False
         if document is not None and on_disk is not None:
-            if same := _shows(document, on_disk[0]):
-                reloaded = document.dirty
+            if document.shows(on_disk[0]):
                 document = self._registry.documents.on_disk(path, document)
-            if (same and document.text != on_disk[0]) or not (same or document.dirty):
-                # Nothing is unsaved. Either the editor cannot show this file as it is (mixed line ends, bytes that are
-                # no text) and would spoil it on saving; or the disk is newer, and the editor has yet to notice.
+                if document.text != on_disk[0]:
+                    # The editor cannot hold this file as it is (mixed line ends, bytes that are no text) and would
+                    # spoil it on saving.
+                    document = None
+            elif not document.dirty:
+                # The disk is newer, and the editor has yet to notice.
+                self._registry.changed_on_disk(path)
                 document = None
         if document is None and on_disk is None:
             self._registry.looked(path, None)
             return None
         text = document.text if document is not None else on_disk[0] if on_disk else ""
         version = version_of(text)
-        self._registry.looked(path, version, reloaded=reloaded)
+        self._registry.looked(path, version)
         return FileText(
             path=path,
             text=text,
@@ -318,18 +317,3 @@ class FileView:
             return await asyncio.to_thread(nofollow.read_file, path, MAX_TEXT_BYTES)
         except FileNotFoundError:
             return None
-
-    def _settled(self, path: Path, document: Document) -> Document:
-        """Return the document, compared with the disk if what is there is not known yet."""
-        if document.saved is not None:
-            return document
-        try:
-            text = textfile.decode(nofollow.read_file(path, MAX_TEXT_BYTES))[0]
-        except (ToolError, FileNotFoundError):
-            return document
-        return self._registry.documents.on_disk(path, document) if _shows(document, text) else document
-
-
-def _shows(document: Document, text: str) -> bool:
-    """Whether the document is what an editor makes of a file with this text."""
-    return textfile.same_text(document.text, text) or textfile.same_text(document.text, textfile.showable(text))
