@@ -55,7 +55,8 @@ protocol: .venv/.ok ## write the extension's message types anew from the server'
 # ---- the parts of `test` ---------------------------------------------------------------------------------------------
 
 .PHONY: test-python test-extension test-nvim test-editor
-test-python: .venv/.ok
+# One test speaks through the library that VS Code's client is made of.
+test-python: .venv/.ok extension/node_modules/.ok
 	$(BIN)/pytest -n 2 tests
 
 test-extension: extension/node_modules/.ok
