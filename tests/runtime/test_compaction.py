@@ -22,6 +22,8 @@ from ensign.protocol.messages import (
     ToolResult,
     UserMessage,
 )
+from ensign.runtime.sizes import Room
+from ensign.runtime.summary import as_message, split
 from ensign.runtime.turn import Ending
 from ensign.tasks.fork import directive, fork_conversation, inside_fork
 from ensign.testing.replies import Reply, calls
@@ -290,3 +292,24 @@ async def test_earlier_prompts_stay_word_for_word_while_there_is_room(scripted: 
     await bench.compaction.before_step()
     kept = [message for message in bench.messages if isinstance(message, UserMessage) and message.origin == "person"]
     assert kept == [*prompts[1:], history[8]]
+
+
+async def test_a_subagent_keeps_its_task_and_the_latest_message_whatever_came_between(
+    scripted: Provider, tmp_path: Path
+) -> None:
+    scripted.script(Script([DONE]))
+    task = UserMessage(text="the task", origin="parent")
+    messages = [UserMessage(text=f"message {number} " + "m" * 4_000, origin="parent") for number in range(3)]
+    history = [task, *exchange(0, 9_000), *messages, *exchange(1, 9_000)]
+    bench = Bench(scripted.model(), root=tmp_path, messages=history)
+    await bench.compaction.before_step()
+    assert [event.how for event in bench.compacted] == ["summarized"]
+    kept = [message for message in bench.messages if isinstance(message, UserMessage) and message.origin == "parent"]
+    assert kept == [task, messages[-1]]
+
+
+def test_an_earlier_summary_goes_into_the_new_one() -> None:
+    earlier = as_message("EARLIER", "")
+    history = [UserMessage(text="go"), earlier, *exchange(0, 10)]
+    found = split(history, size=lambda _: 10, room=Room(window=10_000, fixed=100), kept_tools=lambda _: False)
+    assert (found.start, found.messages) == (2, history)

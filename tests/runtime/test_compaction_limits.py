@@ -12,10 +12,11 @@ from ensign.protocol.errors import ModelError, ModelErrorKind
 from ensign.protocol.events import Compacted, Notice, TurnFailed
 from ensign.protocol.messages import (
     StopReason,
+    UserMessage,
 )
 from ensign.runtime.turn import Ending
-from ensign.testing.replies import calls, error
-from tests.runtime.compaction_bench import DONE, Bench, Provider, Script, beginnings, looks, provider
+from ensign.testing.replies import Reply, calls, error
+from tests.runtime.compaction_bench import DONE, Bench, Provider, Script, beginnings, exchange, looks, provider
 
 OVERFLOW = error(
     400, {"error": {"type": "invalid_request_error", "message": "prompt is too long: 12000 tokens > 10000"}}
@@ -169,3 +170,74 @@ async def test_a_model_with_a_smaller_window_is_obeyed_from_the_next_step(script
     await bench.turn("and now?")
     assert [type(event) for event in bench.compacted] == [Compacted]
     assert bench.agent.conversation.tokens < 5_000
+
+
+async def test_repeating_a_call_is_no_standstill_while_steps_fit_in_between(scripted: Provider, tmp_path: Path) -> None:
+    """Running the same check again and again is work, too."""
+    scripted.script(Script([*[calls(("Look", {"size": 5_000}))] * 25, DONE]))
+    bench = Bench(scripted.model(), root=tmp_path)
+    assert await bench.turn() == Ending(stop=StopReason.END_TURN)
+    assert len(bench.compacted) > 3
+
+
+async def test_for_a_prompt_that_cannot_fit_nothing_is_summarized_first(scripted: Provider, tmp_path: Path) -> None:
+    history = [UserMessage(text="go"), *exchange(0, 12_000), *exchange(1, 12_000)]
+    bench = Bench(scripted.model(), root=tmp_path, messages=history)
+    with pytest.raises(ModelError, match=r"the request cannot fit and was not sent: .* prompts 11,"):
+        await bench.turn("p" * 40_000)
+    assert (scripted.server.requests, bench.compacted) == ([], [])
+
+
+async def test_a_summary_longer_than_what_it_stands_for_is_not_used_and_not_asked_for_without_end(
+    scripted: Provider, tmp_path: Path
+) -> None:
+    script = scripted.script(Script([DONE], summaries=[Reply(text="S" * 32_000)]))
+    history = [UserMessage(text="go"), *exchange(0, 24_000, tool="Launch"), *exchange(1, 5_000)]
+    bench = Bench(scripted.model(), root=tmp_path, messages=history)
+    for _ in range(5):
+        await bench.compaction.before_step()
+    assert (bench.messages, bench.compacted, len(script.asked)) == (history, [], 3)
+    assert bench.compaction.stuck is not None
+
+
+async def test_where_there_is_nothing_to_shorten_nothing_is_said_to_have_been(
+    scripted: Provider, tmp_path: Path
+) -> None:
+    bench = Bench(scripted.model(), root=tmp_path, messages=[UserMessage(text="go")])
+    assert await bench.compaction.shorten() is False
+    assert (bench.messages, bench.events, scripted.server.requests) == ([UserMessage(text="go")], [], [])
+
+
+async def test_after_an_overflow_answer_the_providers_word_counts_and_not_the_estimate(
+    scripted: Provider, tmp_path: Path
+) -> None:
+    scripted.script(Script([DONE]))
+    history = [UserMessage(text="go"), *(m for number in range(8) for m in exchange(number, 2_000))]
+    bench = Bench(scripted.model(), root=tmp_path, messages=history)
+    assert bench.agent.conversation.tokens < 6_000
+    assert await bench.compaction.shorten()
+    assert [(event.before_tokens, event.after_tokens <= 6_000) for event in bench.compacted] == [(10_000, True)]
+
+
+async def test_only_failures_in_a_row_end_the_attempts(scripted: Provider, tmp_path: Path) -> None:
+    answers = [BROKEN, BROKEN, Reply(text="SUMMARY")]
+    script = scripted.script(Script([DONE], summaries=[*answers, *answers, BROKEN]))
+    bench = Bench(scripted.model(), root=tmp_path, messages=[UserMessage(text="go")])
+    for number in range(2):
+        for message in (*exchange(2 * number, 15_000), *exchange(2 * number + 1, 15_000)):
+            bench.agent.conversation.add(message)
+        for _ in range(3):
+            await bench.compaction.before_step()
+    assert ([event.how for event in bench.compacted], len(script.asked)) == (["summarized", "summarized"], 6)
+    assert [event for event in bench.events if isinstance(event, Notice)] == []
+
+
+async def test_a_request_for_a_summary_that_overflows_is_made_shorter(scripted: Provider, tmp_path: Path) -> None:
+    script = scripted.script(Script([DONE], summaries=[OVERFLOW, OVERFLOW, Reply(text="SUMMARY")]))
+    looked_at = (message for number in range(4) for message in exchange(number, 3_200))
+    history = [UserMessage(text="go"), *exchange(9, 16_000, tool="Launch"), *looked_at]
+    bench = Bench(scripted.model(), root=tmp_path, messages=history)
+    await bench.compaction.before_step()
+    assert [event.how for event in bench.compacted] == ["summarized"]
+    full, shorter, shortest = map(len, script.asked)
+    assert full > shorter > shortest

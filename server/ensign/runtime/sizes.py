@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -49,7 +48,7 @@ class Ruler:
 
     def of_bytes(self, size_bytes: int) -> int:
         """Tokens of so many bytes as sent."""
-        return math.ceil(self.model.estimate_tokens(size_bytes) * self.scale)
+        return int(self.model.estimate_tokens(size_bytes) * self.scale)
 
     def of(self, *messages: Message) -> int:
         """Tokens of these messages."""
