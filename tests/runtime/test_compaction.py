@@ -22,12 +22,23 @@ from ensign.protocol.messages import (
     ToolResult,
     UserMessage,
 )
+from ensign.runtime.clearing import clear
 from ensign.runtime.sizes import Room
 from ensign.runtime.summary import as_message, split
 from ensign.runtime.turn import Ending
 from ensign.tasks.fork import directive, fork_conversation, inside_fork
 from ensign.testing.replies import Reply, calls
-from tests.runtime.compaction_bench import DONE, Bench, Provider, Script, beginnings, exchange, looks, provider
+from tests.runtime.compaction_bench import (
+    BYTES_PER_TOKEN,
+    DONE,
+    Bench,
+    Provider,
+    Script,
+    beginnings,
+    exchange,
+    looks,
+    provider,
+)
 
 
 @pytest.fixture
@@ -78,6 +89,29 @@ async def test_a_cleared_result_still_names_the_file_that_holds_all_of_it(script
     cleared = bench.messages[2]
     assert isinstance(cleared, ToolMessage)
     assert cleared.results[0].text.splitlines()[1:] == [note]
+
+
+def test_a_result_is_cleared_only_once() -> None:
+    note = f"[... 90,000 of 95,000 bytes cut here; all of it is in /{'d' * 500}/1.log ...]"
+    result = ToolResult(call_id="old0", text=f"{'y' * 9_000}\n{note}")
+    history = [exchange(0, 0)[0], ToolMessage(results=(result,))]
+
+    def cleared(messages: list[Message]) -> tuple[list[Message], int]:
+        return clear(messages, size=lambda m: len(repr(m)), needed=9_999, keep=0, kept_tools=lambda _: False)
+
+    once, freed = cleared(history)
+    assert (freed > 8_000, cleared(once)) == (True, (once, 0))
+
+
+async def test_parts_are_measured_on_the_providers_scale_and_not_on_ours(scripted: Provider, tmp_path: Path) -> None:
+    """A tokenizer that makes twice as many tokens of the text makes as many of what clearing frees."""
+    steps = [*looks(12_000, 6_000, 3_000, 3_000, 3_000, 3_000), DONE]
+    script = scripted.script(Script(steps, counted=lambda body: int(2 * len(body) / BYTES_PER_TOKEN)))
+    bench = Bench(scripted.model(window=20_000), root=tmp_path)
+    await bench.turn()
+    assert [text[:8] for text in beginnings(bench)] == ["[Cleared", *["Look fil"] * 5]
+    counted = script.counted(script.requests[-1])
+    assert [abs(event.after_tokens - counted) < counted // 20 for event in bench.compacted] == [True]
 
 
 async def test_results_about_the_sessions_own_records_are_never_cleared(scripted: Provider, tmp_path: Path) -> None:
