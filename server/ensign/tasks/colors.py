@@ -8,6 +8,8 @@ from ensign.protocol.definition import AgentDefinition
 from ensign.protocol.tasks import Color
 
 PALETTE: tuple[Color, ...] = get_args(Color)
+HANDED_OUT = (*(color for color in PALETTE if color != "red"), "red")
+"""Red last: beside a task's state it reads as a failure."""
 COLORLESS = "general-purpose"
 
 
@@ -28,6 +30,6 @@ class Colors:
             return next(color for color in PALETTE if color == definition.color)
         if name not in self._by_type:
             used = set(self._by_type.values())
-            free = [color for color in PALETTE if color not in used]
-            self._by_type[name] = free[0] if free else PALETTE[len(self._by_type) % len(PALETTE)]
+            free = [color for color in HANDED_OUT if color not in used]
+            self._by_type[name] = free[0] if free else HANDED_OUT[len(self._by_type) % len(HANDED_OUT)]
         return self._by_type[name]
