@@ -32,10 +32,8 @@ process.stdout.write(`ensign.vsix ${version}\n`);
 function RUN() {
   return `"""Run the server that travels with the extension: \`python server serve --stdio\`."""
 
-import sys
+import runpy
 
-from ensign.cli import main
-
-sys.exit(main())
+runpy.run_module("ensign", run_name="__main__")
 `;
 }

@@ -171,8 +171,10 @@ export class Approvals implements vscode.Disposable {
 function toastButtons(request: ApprovalRequest): string[] {
   const deny = OUTCOME_LABELS.deny;
   if (!fitsToast(request)) return [REVIEW, deny];
-  const offered = request.outcomes.map((outcome) => OUTCOME_LABELS[outcome]);
-  return request.diff === null ? offered : [...offered, SHOW_DIFF];
+  if (request.diff === null) return request.outcomes.map((outcome) => OUTCOME_LABELS[outcome]);
+  // Five buttons have room. "Always" is offered with the diff, in the chat and in the tree.
+  const few = request.outcomes.filter((outcome) => outcome !== "allow_always");
+  return [...few.map((outcome) => OUTCOME_LABELS[outcome]), SHOW_DIFF];
 }
 
 async function confirmRules({ rules, title }: ApprovalRequest): Promise<boolean> {

@@ -115,7 +115,12 @@ export class Server implements vscode.Disposable {
     const { CloseAction, ErrorAction, LanguageClient, RevealOutputChannelOn, State } = library;
     const args = [...launch.args, "serve", "--stdio"];
     this.log.info(`Starting ${launch.python} ${args.join(" ")}`);
-    const client = new LanguageClient(
+    const client = new (class extends LanguageClient {
+      /** Errors are in the log, and the status bar and the views say so: no pop-up besides. */
+      override error(message: string, data?: unknown): void {
+        super.error(message, data, false);
+      }
+    })(
       "ensign",
       "Ensign",
       { command: launch.python, args, options: { cwd: this.folder() } },

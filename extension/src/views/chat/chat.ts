@@ -40,7 +40,7 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
       server.onEvent((event) => this.collect(event)),
       sessions.onDidOpen((opened) => this.opened(opened)),
       server.onChanged(({ what }) => {
-        if (what === "sessions" && this.listening) void this.safely(() => sessions.refresh());
+        if (what === "sessions" && this.listening) void this.safely(() => this.retitle());
       }),
     ];
   }
@@ -103,7 +103,16 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
     this.post({ kind: "opened", opened, canBackground: this.needs.server.supports("ensign/task/background") });
   }
 
+  private async retitle(): Promise<void> {
+    const { sessions } = await this.needs.server.request("ensign/session/list", {});
+    const title = sessions.find(({ sessionId }) => sessionId === this.needs.sessions.current)?.title;
+    if (this.view && title !== undefined) this.view.description = title;
+  }
+
   private collect(event: EventNotification): void {
+    // A chat gets its name by what is said first.
+    if (event.event.kind === "turn_started" && this.view && !this.view.description)
+      void this.safely(() => this.retitle());
     if (!this.listening || event.sessionId !== this.needs.sessions.current) return;
     this.batch.push(event);
     this.timer ??= setTimeout(() => {

@@ -9,8 +9,11 @@ const MAX_SHOWN_LINES = 12;
 export class ApprovalsView {
   readonly element = h("section", { class: "approvals", "aria-label": "Questions for you", hidden: true });
   private readonly cards = new Map<string, HTMLElement>();
+  private readonly count = h("div", { class: "approvals-count" });
 
-  constructor(private readonly context: PageContext) {}
+  constructor(private readonly context: PageContext) {
+    this.element.append(this.count);
+  }
 
   draw(): void {
     const { approvals } = this.context.model;
@@ -27,12 +30,14 @@ export class ApprovalsView {
       this.context.announce(`${bracketed(request.tag)} asks: ${request.title}. ${request.detail}`);
     }
     this.element.hidden = approvals.length === 0;
+    this.count.hidden = approvals.length < 2;
+    this.count.textContent = `${approvals.length} questions for you`;
   }
 
   /** The focus goes on to the next question, not to nowhere. */
   private remove(id: string, card: HTMLElement): void {
     const focused = card.contains(document.activeElement);
-    const next = card.nextElementSibling ?? card.previousElementSibling;
+    const next = card.nextElementSibling ?? (this.cards.size > 1 ? card.previousElementSibling : null);
     card.remove();
     this.cards.delete(id);
     if (focused && next instanceof HTMLElement) next.focus();

@@ -85,8 +85,8 @@ export class Composer {
 
   draw(): void {
     const { model, mode, tokens, turnId } = this.context.model;
-    fill(this.model, icon("symbol-misc"), model || "model");
-    fill(this.mode, icon("shield"), MODE_LABELS[mode] ?? mode);
+    fill(this.model, icon("symbol-misc"), h("span", {}, model.replace(/^.*\//, "") || "model"));
+    fill(this.mode, icon("shield"), h("span", {}, MODE_LABELS[mode] ?? mode));
     this.used.textContent = tokens > 0 ? `${count(tokens)} tokens` : "";
     const acting = turnId !== null && this.box.value.trim() === "" ? "stop" : "send";
     const now = `${acting} ${this.enabled}`;

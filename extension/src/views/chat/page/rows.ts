@@ -70,9 +70,9 @@ export type Row = UserRow | NewsRow | ProseRow | ToolRow | TaskRow | NoticeRow |
 
 const ARGUMENTS = ["command", "file_path", "pattern", "description", "url", "query", "path"] as const;
 
-/** What a call does, in words: the server's where it has told us, else its name and main argument. */
-export function toolTitle({ activity, call }: ToolRow): string {
-  if (activity) return activity;
+/** What a call does, in the server's words while it runs; then its name and main argument, as after a reload. */
+export function toolTitle({ activity, call, state }: ToolRow): string {
+  if (activity && state === "running") return activity;
   for (const name of ARGUMENTS) {
     const value = call.arguments?.[name];
     if (typeof value === "string" && value) return `${call.name} ${value}`;

@@ -18,6 +18,8 @@ export class Transcript {
   /** Index of the first row that is drawn. */
   private first = 0;
   private atEnd = true;
+  private lastTop = 0;
+  private lastHeight = 0;
 
   constructor(private readonly context: PageContext) {
     this.earlier = button("Show earlier messages", "secondary", () => this.showEarlier());
@@ -27,7 +29,10 @@ export class Transcript {
     this.toEnd.hidden = true;
     this.element.append(this.earlier, this.list, this.toEnd);
     this.element.addEventListener("scroll", () => this.scrolled(), { passive: true });
-    new ResizeObserver(() => this.follow()).observe(this.element);
+    const sizes = new ResizeObserver(() => this.follow());
+    sizes.observe(this.element);
+    // Rows get their true height only when they come into view.
+    sizes.observe(this.list);
     this.list.addEventListener("click", (event) => this.clicked(event));
     new IntersectionObserver((entries) => {
       if (entries.some(({ isIntersecting }) => isIntersecting)) this.showEarlier();
@@ -117,7 +122,11 @@ export class Transcript {
 
   private scrolled(): void {
     const { scrollTop, scrollHeight, clientHeight } = this.element;
-    this.atEnd = scrollHeight - scrollTop - clientHeight < NEAR_END_PX;
+    if (scrollHeight - scrollTop - clientHeight < NEAR_END_PX) this.atEnd = true;
+    // Only a reader scrolls up while nothing changes its height.
+    else if (scrollTop < this.lastTop && scrollHeight === this.lastHeight) this.atEnd = false;
+    this.lastTop = scrollTop;
+    this.lastHeight = scrollHeight;
     this.toEnd.hidden = this.atEnd;
   }
 
