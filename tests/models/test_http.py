@@ -24,23 +24,39 @@ async def test_a_connection_is_used_again() -> None:
 
 
 async def test_requests_at_once_have_a_connection_each_and_share_them_later() -> None:
-    held = [Reply(text="a", gate="held")] * 8
-    async with ModelServer(*held, *[Reply(text="b")] * 8) as server, remote(server.base_url) as model:
-        tasks = [asyncio.create_task(reply_of(model)) for _ in range(8)]
-        await server.request(7)
-        server.release("held")
-        await asyncio.gather(*tasks)
-        for _ in range(8):
-            await reply_of(model)
-        assert {request.connection for request in server.requests} == set(range(8))
+    replies = [Reply(text="a", gate=gate) for gate in ("first", "second") for _ in range(8)]
+    async with ModelServer(*replies) as server, remote(server.base_url) as model:
+        for batch, gate in enumerate(("first", "second")):
+            tasks = [asyncio.create_task(reply_of(model)) for _ in range(8)]
+            await server.request(8 * batch + 7)
+            server.release(gate)
+            await asyncio.gather(*tasks)
+        assert [{request.connection for request in server.requests[at : at + 8]} for at in (0, 8)] == [
+            set(range(8))
+        ] * 2
 
 
 async def test_a_connection_that_the_server_closed_meanwhile_is_replaced() -> None:
-    async with ModelServer(Reply(text="a", cut="drop", cut_at=99), Reply(text="b")) as server:
-        async with remote(server.base_url) as model:
-            await reply_of(model)
-            assert (await reply_of(model)).message.text == "b"
-        assert [request.connection for request in server.requests] == [0, 1]
+    hung_up = asyncio.Event()
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhi")
+        writer.close()
+        await writer.wait_closed()
+        hung_up.set()
+
+    pool = HttpPool({})
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    async with server:
+        for _ in range(2):
+            async with pool.send("GET", f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/", []) as response:
+                assert await response.read(10) == b"hi"
+            await hung_up.wait()
+            # The end of the stream reaches us with the next look at the sockets.
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+    await pool.aclose()
 
 
 async def test_requests_go_through_the_proxy_of_the_environment() -> None:

@@ -29,6 +29,7 @@ def data(*texts: str) -> list[ServerEvent]:
         (b"data: a\r\rdata: b\r\r", ["a", "b"]),
         (b"data: a\r\n\r\ndata: b\r\n\r\n", ["a", "b"]),
         (b"data: a\ndata: b\n\n", ["a\nb"]),
+        (b"data: a\r\ndata: b\r\n\r\n", ["a\nb"]),
         (b"data\ndata: b\n\n", ["\nb"]),
         (b"data:\n\n", [""]),
         (b"\xef\xbb\xbfdata: a\n\n", ["a"]),

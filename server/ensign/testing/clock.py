@@ -19,16 +19,17 @@ class _Timer:
 
 @dataclass
 class ManualClock:
-    """`now` and `wall` in seconds. `jump` moves them without running what is due, as a machine's sleep does."""
+    """`now` and `wall` in seconds; `jump` moves what they say, and no timer, as a machine's sleep may."""
 
     time: float = 1000.0
     unix: float = 1_800_000_000.0
     waits: list[float] = field(default_factory=list[float])
     """Every delay that was asked for, in order."""
+    _skew: float = 0.0
     _timers: list[_Timer] = field(default_factory=list[_Timer])
 
     def now(self) -> float:
-        return self.time
+        return self.time + self._skew
 
     def wall(self) -> float:
         return self.unix
@@ -41,7 +42,7 @@ class ManualClock:
 
     def jump(self, seconds: float, *, wall: float | None = None) -> None:
         """Move the monotonic clock, and the wall clock by as much or by `wall`."""
-        self.time += seconds
+        self._skew += seconds
         self.unix += seconds if wall is None else wall
 
     async def advance(self, seconds: float) -> None:
@@ -51,18 +52,21 @@ class ManualClock:
         while due := sorted((t for t in self._timers if not t.cancelled and t.due <= end), key=lambda t: t.due):
             timer = due[0]
             self._timers.remove(timer)
-            if timer.due > self.time:
-                self.jump(timer.due - self.time)
+            self._pass(timer.due)
             timer.callback()
             await self._settle()
         self._timers = [timer for timer in self._timers if not timer.cancelled]
-        if end > self.time:
-            self.jump(end - self.time)
+        self._pass(end)
 
     @property
     def pending(self) -> int:
         """How many timers wait."""
         return sum(not timer.cancelled for timer in self._timers)
+
+    def _pass(self, until: float) -> None:
+        passed = max(0.0, until - self.time)
+        self.time += passed
+        self.unix += passed
 
     async def _settle(self) -> None:
         for _ in range(10):

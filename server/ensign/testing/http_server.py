@@ -115,7 +115,7 @@ class Connection(asyncio.Protocol):
         if not found:
             return
         first, *lines = head.decode("latin-1").split("\r\n")
-        headers = {name.strip().lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
+        headers = _headers(lines)
         size = int(headers.get("content-length", "0"))
         whole = len(head) + 4 + size
         if len(self._buffer) < whole:
@@ -140,6 +140,16 @@ class Connection(asyncio.Protocol):
         request.answered.set()
         self._task = None
         self._next()
+
+
+def _headers(lines: list[str]) -> dict[str, str]:
+    """Names in lower case; a name that comes twice has both values, as HTTP joins them."""
+    headers: dict[str, str] = {}
+    for line in lines:
+        name, _, value = line.partition(":")
+        name, value = name.strip().lower(), value.strip()
+        headers[name] = f"{headers[name]}, {value}" if name in headers else value
+    return headers
 
 
 Handler = Callable[[RecordedRequest, Connection], Awaitable[None]]

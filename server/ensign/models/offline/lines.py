@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 
-DEFINES = (
+_DEFINES = (
     r"^\s*(?:(?:export|default|pub(?:\([a-z]+\))?|public|private|protected|internal|static|final|abstract|async"
     r"|override|unsafe|extern|inline|virtual|declare|open|sealed|data)\s+)*"
     r"(?:def|class|function|fn|func|interface|struct|enum|trait|type|impl|module|object|record|protocol)\s+"
 )
-"""A line that begins a definition; also a pattern for Grep."""
 
-_DEFINITION = re.compile(DEFINES + r"[*&(]?\s*(?:\([^)]*\)\s*)?(?P<name>[A-Za-z_$][\w$]*)")
+_DEFINITION = re.compile(_DEFINES + r"[*&(]?\s*(?:\([^)]*\)\s*)?(?P<name>[A-Za-z_$][\w$]*)")
 _ARROW = re.compile(
     r"^(?:export\s+)?(?:const|let|var)\s+(?P<name>[A-Za-z_$][\w$]*)\s*(?::[^=]+)?=\s*(?:async\s*)?(?:\(|function\b)"
 )
@@ -22,6 +21,7 @@ _CONSTANT = re.compile(
 _IMPORT = re.compile(r"^\s*(?:import|from|use|using|require|#include|package|export \{|export \*)\b")
 _COMMENT = re.compile(r"^\s*(?:#|//|/\*|\*|--|;|<!--)")
 _DOCSTRING = re.compile(r"^\s*[rf]?(?:\"\"\"|''')")
+_LITERAL = re.compile(r"^\s*[rbf(]{0,2}[\"'](?![\"']{2})")
 _NO_NAMES = {
     "if",
     "for",
@@ -78,6 +78,8 @@ def weight(text: str) -> float:
         return 1.2
     if _IMPORT.match(text):
         return 0.2
+    if _LITERAL.match(text):
+        return 0.35
     if _COMMENT.match(text):
         return 0.6
     return 1.1 if _DOCSTRING.match(text) else 0.65

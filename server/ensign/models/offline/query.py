@@ -40,10 +40,10 @@ _ACTIONS = _words(
 # By stem; what another author may have written.
 _SYNONYMS: dict[str, tuple[str, ...]] = {
     "subagent": ("child", "spawn", "agent", "task"),
-    "authentic": ("auth", "login", "signin", "credential", "password", "token", "oauth", "session"),
+    "authentic": ("auth", "login", "signin", "credential", "password", "token", "oauth"),
     "auth": ("login", "authentic", "credential", "password", "token", "oauth"),
     "authoriz": ("permission", "access", "role", "policy", "auth"),
-    "login": ("auth", "signin", "authentic", "session"),
+    "login": ("auth", "signin", "authentic"),
     "permission": ("allow", "deny", "access", "rule", "verdict"),
     "start": ("spawn", "launch", "begin", "run", "create"),
     "spawn": ("start", "launch", "fork", "create"),

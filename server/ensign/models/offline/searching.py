@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from itertools import permutations
 from typing import Any
 
 from ensign.models.offline.evidence import Evidence
-from ensign.models.offline.lines import DEFINES
 from ensign.models.offline.query import Group, Query
 from ensign.models.offline.ranking import Finding, rank, spread
 
@@ -19,6 +19,8 @@ _CODE = (
     "*.{py,pyi,ts,tsx,js,jsx,mjs,cjs,go,rs,java,kt,kts,rb,php,c,h,cc,cpp,hpp,cs,swift,scala,sh,bash,lua,ex,exs,erl,hs"
     ",ml,clj,dart,vue,svelte,sql,pl,r,jl,zig,nim}"
 )
+# Short, since people see it: what begins a definition in most languages.
+_DEFINES = r"\b(class|def|enum|fn|func|function|interface|struct|trait|type)"
 _CONTEXT_BEFORE = 2
 _CONTEXT_LINES = 24
 
@@ -36,16 +38,13 @@ def _wide(query: Query, _evidence: Evidence) -> list[Planned]:
     calls += [("Glob", {"pattern": f"**/*{_file_word(group)}*"}) for group in _telling(groups)[:2]]
     if not groups:
         return calls
-    direct = "|".join(_direct(group) for group in groups)
-    calls.append(_grep(f"{DEFINES}.*({direct})", limit=250, glob=_CODE))
-    if others := "|".join(other for group in groups for other in _others(group)):
-        calls.append(_grep(f"{DEFINES}\\S*({others})", limit=200, glob=_CODE))
-    if len(groups) > 1:
-        telling = _telling(groups)[:3]
-        meets = [
-            f"({_forms(one)}).*({_forms(other)})" for one in telling for other in telling if one.stem != other.stem
-        ]
-        calls.append(_grep("|".join(meets), limit=150, glob=_CODE))
+    direct = "|".join(map(_direct, groups))
+    calls.append(_grep(f"{_DEFINES} .*({direct})", limit=250, glob=_CODE))
+    if others := "|".join(dict.fromkeys(other for group in groups for other in _others(group))):
+        calls.append(_grep(rf"{_DEFINES} \w*({others})", limit=200, glob=_CODE))
+    telling = [_direct(group) for group in _telling(groups)[:3]]
+    if meets := "|".join(f"{one}.*{other}" for one, other in permutations(telling, 2)):
+        calls.append(_grep(meets, limit=150, glob=_CODE))
     for group in _telling(groups)[:3]:
         calls.append(_grep(_direct(group), limit=250 if not group.action else 80, glob=_CODE))
     calls.append(_grep("|".join(_direct(group) for group in _telling(groups)[:2]), limit=30, glob="*.{md,rst,txt}"))
@@ -72,7 +71,9 @@ def _callers(query: Query, evidence: Evidence) -> list[Planned]:
 
 
 def _best(query: Query, evidence: Evidence) -> list[Finding]:
-    return spread(rank(evidence, query.groups), count=8, a_file=2)
+    ranked = rank(evidence, query.groups)
+    code = [finding for finding in ranked if finding.kind == "code"]
+    return spread(code or ranked, count=8, a_file=2)
 
 
 def _telling(groups: tuple[Group, ...]) -> list[Group]:
@@ -82,10 +83,6 @@ def _telling(groups: tuple[Group, ...]) -> list[Group]:
 
 def _direct(group: Group) -> str:
     return re.escape(group.name) if group.exact else re.escape(group.stem)
-
-
-def _forms(group: Group) -> str:
-    return "|".join([_direct(group), *_others(group)])
 
 
 def _others(group: Group) -> list[str]:
