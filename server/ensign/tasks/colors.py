@@ -8,7 +8,7 @@ from ensign.protocol.definition import AgentDefinition
 from ensign.protocol.tasks import Color
 
 PALETTE: tuple[Color, ...] = get_args(Color)
-HANDED_OUT = (*(color for color in PALETTE if color != "red"), "red")
+HANDED_OUT: tuple[Color, ...] = (*(color for color in PALETTE if color != "red"), "red")
 """Red last: beside a task's state it reads as a failure."""
 COLORLESS = "general-purpose"
 
