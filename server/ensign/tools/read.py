@@ -84,7 +84,7 @@ async def _text(ctx: ToolContext, path: Path) -> FileText:
 
 
 def _page(text: str, first: int, limit: int) -> _Page:
-    lines = text.split("\n" if "\n" in text else "\r")
+    lines = textfile.showable(text).split("\n" if "\n" in text else "\r")
     if lines[-1] == "":
         lines.pop()
     page = _Page([], len(lines))
@@ -101,7 +101,7 @@ def _add(page: _Page, number: int, line: str, unread: int = 0) -> int:
         page.cut_lines += 1
         page.cut_chars += cut
         line = f"{line[:MAX_LINE_CHARS]}[... {cut:,} characters cut]"
-    shown = f"{number}\t{textfile.showable(line)}"
+    shown = f"{number}\t{line}"
     page.lines.append(shown)
     return len(shown) + 1
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import os
 import subprocess
 import threading
@@ -16,6 +17,7 @@ from typing import BinaryIO
 from ensign.workspace import proctable
 
 _CHUNK = 1 << 18
+_PIPE_BYTES = 1 << 20
 _DRAIN_READS = 16
 _POLL_S = 0.01
 _KILL_S = 1.0
@@ -68,6 +70,8 @@ class Child:
         self.pid = self._popen.pid
         self._sessions = {self.pid}
         os.set_blocking(self._pipe, False)
+        with suppress(OSError, AttributeError):  # Linux has it; there an unprivileged user's share may be used up
+            fcntl.fcntl(self._pipe, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
         self._listening = True
         self._released = False
         self._loop.add_reader(self._pipe, self._readable)

@@ -28,6 +28,8 @@ _TIMEOUT_GRACE_S = 0.7
 _LEFT_GRACE_S = 0.2
 _FLOOD_PAUSE_S = 0.02
 _PROGRESS_S = 0.5
+_GATHER_S = 0.02
+_FEW_BYTES = 1 << 15
 _WATCH_S = 0.25
 _ERROR_BYTES = 8000
 PROCESS_LIMIT = 2000
@@ -162,6 +164,9 @@ class Processes:
         enough = asyncio.Event()
 
         def take(chunk: bytes) -> None:
+            # Programs that write line by line would wake us for each; the pipe holds what comes meanwhile.
+            if len(chunk) < _FEW_BYTES:
+                child.pause(_GATHER_S)
             if not enough.is_set() and not on_output(chunk):
                 enough.set()
                 child.stop_listening()
