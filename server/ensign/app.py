@@ -44,13 +44,18 @@ from ensign.workspace.documents import Documents
 from ensign.workspace.processes import Processes
 from ensign.workspace.registry import FileRegistry
 
+__all__ = ["Api", "App", "build"]
+
 log = logging.getLogger(__name__)
 
+SESSION_TOOLS = frozenset(
+    ("Agent", "TaskList", "TaskGet", "TaskOutput", "TaskStop", "TaskCreate", "TaskUpdate", "SendMessage")
+)
+"""Tools that each session makes for itself; definitions may name them, subagents never get them (T1)."""
 LATER_TOOLS = frozenset(
     (
         *("WebFetch", "WebSearch", "NotebookEdit", "Skill", "ToolSearch", "EnterWorktree", "ExitWorktree"),
-        *("SyntheticOutput", "AskUserQuestion", "TaskList", "TaskGet", "TaskOutput", "TaskStop", "TaskCreate"),
-        *("TaskUpdate", "SendMessage", "TeamCreate", "TeamDelete"),
+        *("SyntheticOutput", "AskUserQuestion", "TeamCreate", "TeamDelete"),
     )
 )
 """Tools that definitions may name already, though nothing serves them yet."""
@@ -227,7 +232,7 @@ class World:
             return None
 
         words = Vocabulary(
-            tools=frozenset(tool.name for tool in BUILTIN) | {"Agent"},
+            tools=frozenset(tool.name for tool in BUILTIN) | SESSION_TOOLS,
             later_tools=LATER_TOOLS,
             unserved=UNSERVED,
             check_model=check_model,

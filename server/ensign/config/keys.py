@@ -102,6 +102,10 @@ RULE_LISTS: Mapping[str, tuple[Reach, str]] = {
 """`permissions.allow`, `.ask` and `.deny`: collected from every place instead of replaced."""
 
 
+SHORTEST_S = 0.01
+"""The least that a number of seconds may be; shorter makes no sense, and tests want short ones."""
+
+
 @cache
 def all_keys() -> tuple[Key, ...]:
     """Every setting but the rule lists, in the order of the docs."""
@@ -114,7 +118,8 @@ def all_keys() -> tuple[Key, ...]:
         ),
         *(
             Key(name=f"subagents.{camel(attribute)}", group="subagents", attribute=attribute,
-                hint=subagents[attribute], reach=reach, meaning=meaning)
+                hint=subagents[attribute], reach=reach, meaning=meaning,
+                minimum=SHORTEST_S if subagents[attribute] is float else 1)
             for attribute, reach, meaning in _SUBAGENTS
         ),
         *(

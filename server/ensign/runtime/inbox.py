@@ -18,31 +18,39 @@ class Inbox:
     __slots__ = ("_closed", "_on_taken", "_waiting")
 
     def __init__(self) -> None:
-        self._waiting: deque[tuple[UserMessage, Callable[[], None] | None]] = deque()
+        self._waiting: deque[UserMessage] = deque()
         self._closed = False
 
-    def put(self, message: UserMessage, on_taken: Callable[[], None] | None = None) -> bool:
-        """Queue a message; False when the agent takes no more. `on_taken` is called once it is in the conversation."""
+    def put(self, message: UserMessage) -> bool:
+        """Queue a message; False when the agent takes no more."""
         if self._closed:
             return False
-        self._waiting.append((message, on_taken))
+        self._waiting.append(message)
         return True
+
+    def withdraw(self, message_id: str) -> bool:
+        """Take back the message that delivers this id; False when it was taken already."""
+        left = [message for message in self._waiting if message_id not in message.delivers]
+        found = len(left) < len(self._waiting)
+        self._waiting = deque(left)
+        return found
+
+    def holds(self, message_id: str) -> bool:
+        """Whether the message that delivers this id is still waiting."""
+        return any(message_id in message.delivers for message in self._waiting)
 
     def take(self, add: Callable[[UserMessage], None]) -> int:
         """Hand every waiting message to `add`, in order, and return how many there were."""
         taken = 0
         while self._waiting:
-            message, on_taken = self._waiting.popleft()
-            add(message)
+            add(self._waiting.popleft())
             taken += 1
-            if on_taken is not None:
-                on_taken()
         return taken
 
     def close(self) -> list[UserMessage]:
         """Accept no more; return what was never taken."""
         self._closed = True
-        left = [message for message, _ in self._waiting]
+        left = list(self._waiting)
         self._waiting.clear()
         return left
 

@@ -29,6 +29,7 @@ from ensign.tasks.order import Order, Rules
 from ensign.tasks.report import as_notification
 from ensign.tasks.run import Birth
 from ensign.tasks.task import Task
+from ensign.tasks.task_tools import TaskTools
 from ensign.tools.base import Tool
 
 TITLE_CHARS = 60
@@ -73,7 +74,7 @@ class Session:
             session_id=self.id,
             cwd=self.cwd,
             output_dir=self.records.output_dir,
-            tools=(*self.services.tools, self._agent_tool()),
+            tools=self._tools(),
             authority=self.authority,
         )
         agent_id = past.head.agent_id if past is not None else new_id()
@@ -146,11 +147,28 @@ class Session:
             headless=self.services.headless,
         )
 
-    def _agent_tool(self) -> Tool:
+    def _tools(self) -> tuple[Tool, ...]:
+        """Every tool of the session: the shared ones, and those that work on its tasks."""
+        services, settings = self.services, self.services.settings()
         delegation = Delegation(manager=self.manager, agent_of=lambda _: self.main, rules=self.rules)
-        agents = self.authority.may_spawn(self.services.definitions())
-        settings = self.services.settings().subagents
-        return agent_tool(delegation, agents, settings, headless=self.services.headless)
+        task_tools = TaskTools(
+            manager=self.manager,
+            agent_of=lambda _: self.main,
+            rules=self.rules,
+            read=self._was_read,
+            pending=lambda task: self.main.inbox.holds(task.notification),
+        )
+        agents = self.authority.may_spawn(services.definitions())
+        agent = agent_tool(delegation, agents, settings.subagents, headless=services.headless)
+        own = tuple(
+            tool for tool in (agent, *task_tools.tools()) if settings.tools is None or tool.name in settings.tools
+        )
+        return (*services.tools, *own)
+
+    def _was_read(self, task: Task) -> None:
+        """The main agent has read a task's end, so it is not announced as well (N2)."""
+        if task.notification and self.main.inbox.withdraw(task.notification):
+            self.records.delivered((task.notification,))
 
     def _terms(self) -> Terms:
         settings = self.services.settings
@@ -247,6 +265,7 @@ class Session:
         """Write a run's end and, for a background run of an agent, tell its parent, exactly once (N1, N2)."""
         told = task.record.background and task.spec.starter == "agent"
         notification = new_id() if told else None
+        task.notification = notification or ""
         try:
             self.records.end(task, state, envelope, notify=notification)
             if notification is not None:

@@ -249,6 +249,18 @@ class TaskManager:
             self._names[task.record.name] = task.id
         self._spawned += 1
 
+    def rename(self, task: Task, name: str) -> None:
+        """Give a task another name.
+
+        Raises:
+            ToolError: a running task has it.
+        """
+        self._refuse_taken_name(name)
+        for old in [old for old, holder in self._names.items() if holder == task.id]:
+            del self._names[old]
+        self._names[name] = task.id
+        task.change(name=name)
+
     def forget(self, task: Task) -> None:
         """Drop an ended task from memory; disk keeps it."""
         if task.state.terminal:

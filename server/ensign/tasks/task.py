@@ -53,6 +53,8 @@ class Task:
         self.ended = asyncio.Event()
         self.detached = asyncio.Event()
         self.stopped_by = ""
+        self.notification = ""
+        """Under which id its last end is announced to its parent; empty when it is not."""
         self.report = ""
         self.partial: list[str] = []
         self._emit = emit

@@ -1,0 +1,180 @@
+"""The main agent's tools for the tasks it started: look, wait, stop, start, label, message (B5, B6)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ensign.protocol.access import Access, Effect
+from ensign.protocol.codec import to_wire
+from ensign.protocol.errors import ToolError, UserError
+from ensign.protocol.messages import UserMessage
+from ensign.protocol.tasks import TaskRecord
+from ensign.runtime.agent import Agent
+from ensign.tasks.agent_tool import output_of
+from ensign.tasks.envelope import launched
+from ensign.tasks.manager import TaskManager
+from ensign.tasks.order import Rules, order_of
+from ensign.tasks.report import escaped
+from ensign.tasks.task import Task
+from ensign.tasks.words import text_of
+from ensign.tools.base import Arguments, Tool, ToolContext, ToolOutput
+
+AGENT = "the main agent"
+WAIT_S = 600.0
+"""At most so long does one `TaskOutput` wait."""
+_TEXT = {"type": "string"}
+_TASK = {"task_id": _TEXT | {"description": "Id, short id or name of the task"}}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskTools:
+    """What the tools work with.
+
+    Attributes:
+        read: the end of this task has been read, so it need not be announced any more (N2).
+        pending: whether the end of this task waits to be announced.
+    """
+
+    manager: TaskManager
+    agent_of: Callable[[str], Agent]
+    rules: Callable[[], Rules]
+    read: Callable[[Task], None]
+    pending: Callable[[Task], bool]
+
+    def tools(self) -> tuple[Tool, ...]:
+        """All of them, in the order in which models are told."""
+        everything = {"all": {"type": "boolean", "description": "Also those that ended and were announced"}}
+        wait = {"wait_seconds": {"type": "number", "minimum": 0, "maximum": WAIT_S}}
+        order = {"prompt": _TEXT, "description": _TEXT, "subagent_type": _TEXT, "name": _TEXT}
+        labels = {"description": _TEXT, "name": _TEXT}
+        message = {"to": _TEXT | {"description": "Name, id or short id"}, "message": _TEXT}
+        return (
+            _tool("TaskList", everything, (), self.list),
+            _tool("TaskGet", _TASK, ("task_id",), self.get),
+            _tool("TaskOutput", _TASK | wait, ("task_id",), self.output),
+            _tool("TaskStop", _TASK, ("task_id",), self.stop),
+            _tool("TaskCreate", order, ("prompt", "description", "subagent_type"), self.create),
+            _tool("TaskUpdate", _TASK | labels, ("task_id",), self.update),
+            _tool("SendMessage", message, ("to", "message"), self.send),
+        )
+
+    async def list(self, _: ToolContext, arguments: Arguments) -> ToolOutput:
+        """Live tasks and those whose end is not announced yet; with `all`, every one."""
+        chosen = [
+            task.record
+            for task in self.manager.tasks.values()
+            if arguments.get("all") or not task.state.terminal or self.pending(task)
+        ]
+        return ToolOutput(text=escaped([_row(record) for record in chosen]) if chosen else "no tasks")
+
+    async def get(self, _: ToolContext, arguments: Arguments) -> ToolOutput:
+        """The whole record."""
+        return ToolOutput(text=escaped(to_wire(self._find(arguments["task_id"]).record)))
+
+    async def output(self, _: ToolContext, arguments: Arguments) -> ToolOutput:
+        """The report so far; waits for the end as long as it is told to."""
+        task = self._find(arguments["task_id"])
+        wait_s = min(float(arguments.get("wait_seconds", 0)), WAIT_S)
+        if not task.state.terminal and wait_s > 0:
+            ended = asyncio.ensure_future(task.ended.wait())
+            await asyncio.wait({ended}, timeout=wait_s)
+            ended.cancel()
+        if task.record.envelope is not None:
+            self.read(task)
+            return output_of(task.record.envelope)
+        so_far = "".join(task.partial).strip() or task.report
+        state = {"taskId": task.id, "state": task.state.value, "activity": task.record.activity, "soFar": so_far}
+        return ToolOutput(text=escaped(state))
+
+    async def stop(self, _: ToolContext, arguments: Arguments) -> ToolOutput:
+        """Stop a task with all it started."""
+        task = self._find(arguments["task_id"])
+        stopped = await self.manager.stop(task, AGENT)
+        if not stopped:
+            return ToolOutput(text=f"task {task.record.short_id} had ended already ({task.state.value})")
+        return ToolOutput(text=f"task {task.record.short_id} is stopped")
+
+    async def create(self, ctx: ToolContext, arguments: Arguments) -> ToolOutput:
+        """Start a subagent in the background."""
+        caller = self.agent_of(ctx.agent_id)
+        order = order_of(arguments, caller, ctx.call_id, self.rules())
+        if not self.rules().settings.background:
+            raise ToolError("background work is switched off (subagents.background); use Agent")
+        return output_of(launched(self.manager.spawn(replace(order, background=True), caller)))
+
+    async def update(self, _: ToolContext, arguments: Arguments) -> ToolOutput:
+        """Change a task's labels."""
+        task = self._find(arguments["task_id"])
+        if name := arguments.get("name"):
+            self.manager.rename(task, name)
+        if description := arguments.get("description"):
+            task.change(description=" ".join(description.split())[:200])
+        task.tell()
+        return ToolOutput(text=f"task {task.record.short_id}: {task.record.description}")
+
+    async def send(self, _: ToolContext, arguments: Arguments) -> ToolOutput:
+        """Send a message to a task."""
+        task = self._find(arguments["to"])
+        text = arguments["message"].strip()
+        if not text:
+            raise ToolError("the message is blank")
+        return ToolOutput(text=self.manager.send(task, UserMessage(text=text, origin="parent")))
+
+    def _find(self, identifier: str) -> Task:
+        task = self.manager.find(identifier.strip())
+        if task is None:
+            known = ", ".join(one.record.name or one.record.short_id for one in self.manager.tasks.values())
+            raise ToolError(f"there is no task {identifier!r}; there are: {known or 'none'}")
+        return task
+
+
+def _row(record: TaskRecord) -> Mapping[str, Any]:
+    return {
+        "id": record.short_id,
+        "name": record.name,
+        "agent": record.agent,
+        "description": record.description,
+        "state": record.state.value,
+        "reason": record.reason,
+        "activity": record.activity,
+        "toolCalls": record.tool_calls,
+        "outputFile": record.output_file,
+    }
+
+
+def _nothing(_ctx: ToolContext, _arguments: Arguments) -> Sequence[Access]:
+    return ()
+
+
+def _tool(
+    name: str,
+    properties: Mapping[str, Any],
+    required: tuple[str, ...],
+    run: Callable[[ToolContext, Arguments], Awaitable[ToolOutput]],
+) -> Tool:
+    async def guarded(ctx: ToolContext, arguments: Arguments) -> ToolOutput:
+        try:
+            return await run(ctx, arguments)
+        except UserError as error:
+            raise ToolError(str(error)) from error
+
+    def activity(arguments: Arguments) -> str:
+        target = arguments.get("task_id") or arguments.get("to") or arguments.get("description") or ""
+        return f"{name} {target}".strip()
+
+    schema = {"type": "object", "properties": dict(properties), "required": list(required)}
+    return Tool(
+        name=name,
+        description=text_of(name),
+        parameters=schema | {"additionalProperties": False},
+        effect=Effect.SESSION,
+        parallel=False,
+        subagent=False,
+        background=False,
+        run=guarded,
+        accesses=_nothing,
+        activity=activity,
+    )
