@@ -11,6 +11,7 @@ import pytest
 
 from ensign.models.http import HttpPool, UnreachableError, is_loopback
 from ensign.models.proxies import Proxy, proxy_for
+from ensign.protocol.errors import ModelError, ModelErrorKind
 from ensign.testing.model_server import ModelServer
 from ensign.testing.replies import Reply
 from tests.models.bench import remote, reply_of
@@ -67,6 +68,15 @@ async def test_requests_go_through_the_proxy_of_the_environment() -> None:
         request = proxy.requests[0]
     assert request.path == "http://models.invalid/v1/chat/completions"
     assert request.headers["proxy-authorization"] == "Basic dXNlcjpwYUBzcw=="
+
+
+async def test_a_proxy_that_refuses_is_told() -> None:
+    async with ModelServer() as proxy:
+        environment = {"HTTPS_PROXY": proxy.url}
+        async with remote("https://models.invalid/v1", environment=environment) as model:
+            with pytest.raises(ModelError, match="the proxy refused") as caught:
+                await reply_of(model)
+    assert caught.value.kind is ModelErrorKind.CONNECTION
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import zlib
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
     import httpcore
 
-_MAX_IDLE = 64
+# As many as agents may end a step in one moment; what nobody takes again is closed soon.
+_MAX_IDLE = 256
 _KEEP_ALIVE_S = 55.0
 _CONNECT_S = 30.0
 
@@ -72,7 +73,9 @@ class HttpPool:
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         self._environment = environment
-        self._idle: dict[str, list[httpcore.AsyncConnectionPool]] = {}
+        self._idle: dict[str, list[tuple[float, httpcore.AsyncConnectionPool]]] = {}
+        self._timer: asyncio.TimerHandle | None = None
+        self._trimming: asyncio.Task[None] | None = None
         self._tls: asyncio.Future[ssl.SSLContext] | None = None
         self._closed = False
 
@@ -114,15 +117,16 @@ class HttpPool:
     async def aclose(self) -> None:
         """Close the idle connections; those in use close when their request ends."""
         self._closed = True
-        idle = [pool for pools in self._idle.values() for pool in pools]
-        self._idle.clear()
-        for pool in idle:
-            await pool.aclose()
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._trimming is not None:
+            await self._trimming
+        await _close(self._older(asyncio.get_running_loop().time()))
 
     async def _take(self, origin: str, parts: SplitResult) -> httpcore.AsyncConnectionPool:
         idle = self._idle.get(origin)
         if idle:
-            return idle.pop()
+            return idle.pop()[1]
         import httpcore
 
         from ensign.models.network import AsyncioBackend
@@ -147,16 +151,37 @@ class HttpPool:
 
     async def _give_back(self, origin: str, pool: httpcore.AsyncConnectionPool, *, keep: bool) -> None:
         idle = self._idle.setdefault(origin, [])
-        if keep and not self._closed and len(idle) < _MAX_IDLE:
-            idle.append(pool)
-        else:
+        if not keep or self._closed or len(idle) >= _MAX_IDLE:
             await pool.aclose()
+            return
+        loop = asyncio.get_running_loop()
+        idle.append((loop.time(), pool))
+        if self._timer is None:
+            self._timer = loop.call_later(_KEEP_ALIVE_S, self._trim)
+
+    def _trim(self) -> None:
+        """Close what has been idle for long, and look again later while anything is left."""
+        loop = asyncio.get_running_loop()
+        self._trimming = loop.create_task(_close(self._older(loop.time() - _KEEP_ALIVE_S)))
+        left = any(self._idle.values())
+        self._timer = loop.call_later(_KEEP_ALIVE_S, self._trim) if left else None
+
+    def _older(self, than: float) -> list[httpcore.AsyncConnectionPool]:
+        """Take out what has been idle since then or longer."""
+        old = [pool for idle in self._idle.values() for since, pool in idle if since <= than]
+        self._idle = {origin: [entry for entry in idle if entry[0] > than] for origin, idle in self._idle.items()}
+        return old
 
     async def _tls_context(self) -> ssl.SSLContext:
         """Return the one context, made in a thread at the first `https` request (it reads every root certificate)."""
         if self._tls is None:
             self._tls = asyncio.ensure_future(asyncio.to_thread(_make_tls))
         return await asyncio.shield(self._tls)
+
+
+async def _close(pools: Sequence[httpcore.AsyncConnectionPool]) -> None:
+    for pool in pools:
+        await pool.aclose()
 
 
 def _make_tls() -> ssl.SSLContext:
@@ -174,6 +199,8 @@ async def _answer(pool: httpcore.AsyncConnectionPool, request: httpcore.Request)
 
     try:
         return await pool.handle_async_request(request)
+    except httpcore.ProxyError as error:
+        raise UnreachableError(f"the proxy refused ({_words(error)})") from error
     except (httpcore.NetworkError, httpcore.ProtocolError, httpcore.TimeoutException) as error:
         raise BrokenError(_words(error)) from error
 
