@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ensign.permissions import patterns
 from ensign.permissions.policy import Policy
-from ensign.permissions.rules import Rule, RuleFault, RuleSet, compile_rules
+from ensign.permissions.rules import Rule, RuleSet, compile_rules
 from ensign.protocol.access import Decision, Mode
 from ensign.protocol.definition import Rules
 from ensign.protocol.settings import Layer
@@ -65,11 +65,6 @@ def make(policy: Policy) -> Context:
 def _resolved(paths: tuple[Path, ...]) -> tuple[Path, ...]:
     spelled = [Path(os.path.normpath(path)) for path in paths]
     return tuple(dict.fromkeys([*spelled, *(Path(os.path.realpath(path)) for path in spelled)]))
-
-
-def rule_faults(layers: tuple[Layer, ...]) -> tuple[RuleFault, ...]:
-    """The rules that do not hold, for the report at load."""
-    return compile_rules(layers).faults
 
 
 def of_tool(rules: tuple[Rule, ...], *tools: str) -> Iterator[Rule]:

@@ -18,7 +18,7 @@ from ensign.permissions.files import FileUse, judge_file
 from ensign.permissions.findings import Finding, allowed, conclude, refused
 from ensign.permissions.paths import resolve
 from ensign.permissions.policy import Policy, Question
-from ensign.permissions.rules import READERS, WRITERS, Rule, domain_matches
+from ensign.permissions.rules import READERS, WRITERS, Rule, RuleFault, domain_matches
 from ensign.permissions.shell import LineJudge
 from ensign.permissions.shell_words import Script
 from ensign.protocol.access import Access, Decision, Effect, Mode, Verdict
@@ -67,6 +67,10 @@ class PermissionEngine:
         ctx = self._context(policy)
         lines = [line for path in target.both for line in files.excluded_globs(ctx, path, tool)]
         return tuple(dict.fromkeys(lines))
+
+    def faults(self, policy: Policy) -> tuple[RuleFault, ...]:
+        """The rules of a policy that do not hold, and why; to report when settings are read."""
+        return self._context(policy).rules.faults
 
     def may_spawn(self, name: str, policy: Policy) -> Decision:
         """What the `Agent(name)` rules say of a type; denied ones leave the tool's description (A14)."""

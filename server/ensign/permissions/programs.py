@@ -59,7 +59,9 @@ READERS: dict[str, Reader] = {
     **dict.fromkeys(("cmp", "readlink", "realpath", "tsort", "look", "nm", "size", "zcat", "bzcat", "xzcat"), _PLAIN),
     **dict.fromkeys(("head", "tail"), Reader(values="nc")),
     **dict.fromkeys(("echo", "basename", "dirname", "seq", "sleep", "whoami", "id", "uname", "nproc", "arch"), _PURE),
-    **dict.fromkeys(("tr", "expr", "which", "groups", "tty", "uptime", "free", "pwd", "true", "false", ":"), _PURE),
+    **dict.fromkeys(
+        ("tr", "expr", "which", "type", "groups", "tty", "uptime", "free", "pwd", "true", "false", ":"), _PURE
+    ),
     **dict.fromkeys(("cal", "factor", "getconf", "locale", "logname", "users", "who", "w", "lsb_release"), _PURE),
     "printf": Reader(pure=True, risky=("-v",)),
     "test": Reader(lists=True, risky=("-v", "-R")),
@@ -131,7 +133,7 @@ NO_RULE_NEEDED = frozenset(("true", "false", ":", "cd", "exit", "break", "contin
 VERSION_ONLY = names(
     "node npm npx yarn pnpm bun deno python python3 pip pip3 uv poetry cargo rustc rustup go java javac mvn "
     "gradle dotnet ruby gem bundle php composer docker kubectl helm terraform make cmake gcc g++ clang git gh jq "
-    "rg fd tsc eslint prettier ruff mypy pytest black tox"
+    "rg fd tsc eslint prettier ruff mypy pytest black tox curl wget"
 )
 """Programs of which `--version` is known to print and nothing else."""
 
@@ -155,6 +157,9 @@ OPAQUE_BUILTINS = names(
     "unset let read mapfile readarray shopt set getopts wait fc caller dirs pushd popd umask ulimit logout disown"
 )
 """Builtins that change the shell itself: they void what is known of the commands after them."""
+
+REDEFINING = frozenset(("alias", "enable", "hash", "bind", "complete", "compgen", "shopt", "set"))
+"""Those after which a name may run something else, or words expand differently."""
 
 SAFE_VARIABLES = names(
     "CI NODE_ENV LANG LC_ALL LC_CTYPE LC_COLLATE LC_MESSAGES TZ NO_COLOR FORCE_COLOR CLICOLOR CLICOLOR_FORCE "

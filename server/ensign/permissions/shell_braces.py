@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
-from ensign.permissions.shell_lexer import Lexer, LexError, Piece, to_word
+from ensign.permissions.shell_lexer import Lexer
+from ensign.permissions.shell_tokens import LexError, Piece, to_word
 from ensign.permissions.shell_words import Word
 
 _SEQUENCE = re.compile(r"(-?\d{1,6})\.\.(-?\d{1,6})(?:\.\.(-?\d{1,4}))?|([A-Za-z])\.\.([A-Za-z])")

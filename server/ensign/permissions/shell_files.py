@@ -61,6 +61,10 @@ def _touch(where: _Where, touch: Touch, text: str, *, write: bool) -> Iterator[F
         if word.below is not None and not write:
             yield from _spelled(where, Touch(word=word, tree=True), word.below, text, write=False)
             return
+        if word.choices:
+            for choice in word.choices:
+                yield from _touch(where, Touch(word=choice, tree=touch.tree), text, write=write)
+            return
         yield _unknown(where, word, text, write=write)
         return
     if _NETWORK.match(spelling):
@@ -186,32 +190,32 @@ def _ask(text: str, reason: str) -> Finding:
 
 def _mentioned(where: _Where) -> Iterator[Finding]:
     """Words of a program that is not understood, wherever they may hold a path that is denied or protected."""
-    ctx = where.ctx
-    known = where.uses.known or base_name(where.command.words[0].prefix if where.command.words else "") == "git"
-    for word in where.command.words[1:]:
-        for spelling in _candidates(word):
-            for folder in where.folders.known:
-                target = resolve(spelling, folder, ctx.policy.home)
-                for rule in relevant(ctx.rules.deny, "Bash", write=False):
-                    if rule.path and rule_hits(rule, target, ctx) and not _just_a_word(where, word):
-                        yield refused(
-                            where.command.text, f"the rule {rule.text!r} denies reading {spelling!r}", "rule", rule.text
-                        )
-                        return
-                if known:
-                    continue
-                away = inside(target.real, ctx.off_limits)
-                if away and not inside(target.real, ctx.folders):
-                    yield refused(where.command.text, f"{str(away)!r} must not be written by this agent", "containment")
-                    return
-                if _touches_protected(where, target):
-                    yield Finding(
-                        text=where.command.text,
-                        decision=Decision.ASK,
-                        reason=f"it may change {str(target.real)!r}, which is protected",
-                        by="protected",
-                    )
-                    return
+    words = [*where.command.words[1:], *(value for _, value in where.command.assignments)]
+    spellings = [(word, spelling) for word in words for spelling in _candidates(word)]
+    for word, spelling in spellings:
+        for folder in where.folders.known:
+            target = resolve(spelling, folder, where.ctx.policy.home)
+            if finding := _mention(where, word, spelling, target):
+                yield finding
+                return
+
+
+def _mention(where: _Where, word: Word, spelling: str, target: Target) -> Finding | None:
+    ctx, text = where.ctx, where.command.text
+    for rule in relevant(ctx.rules.deny, "Bash", write=False):
+        if rule.path and rule_hits(rule, target, ctx) and not _just_a_word(where, word):
+            return refused(text, f"the rule {rule.text!r} denies reading {spelling!r}", "rule", rule.text)
+    if where.uses.read_only:
+        return None
+    away = inside(target.real, ctx.off_limits)
+    if away and not inside(target.real, ctx.folders):
+        return refused(text, f"{str(away)!r} must not be written by this agent", "containment")
+    # git's own words name what it records, not what it writes.
+    own = where.uses.known or (where.command.words and base_name(where.command.words[0].prefix) == "git")
+    if own or not _touches_protected(where, target):
+        return None
+    reason = f"it may change {str(target.real)!r}, which is protected"
+    return Finding(text=text, decision=Decision.ASK, reason=reason, by="protected")
 
 
 def _just_a_word(where: _Where, word: Word) -> bool:

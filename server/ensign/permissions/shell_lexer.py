@@ -13,7 +13,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ensign.permissions.shell_words import Fault, Word
+from ensign.permissions.shell_tokens import LexError, Piece, Token, to_word
+from ensign.permissions.shell_words import Fault
 
 OPERATORS = (
     *("&>>", "<<<", "<<-", ";;&", "&&", "||", ";;", ";&", "|&", "&>", "<<", ">>", "<&", ">&", "<>", ">|"),
@@ -25,39 +26,12 @@ _NUMBER_ONLY = re.compile(r"[0-9+\-*/% ()]*")
 _CODE = re.compile(r"x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|([0-7]{1,3})")
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "f": "\f", "v": "\v"}
 _BLANKS = " \t"
-_GLOBS = frozenset("*?[")
 _OPERATOR_STARTS = frozenset(";&|<>()\n")
 _PLAIN = re.compile(r"[A-Za-z0-9_./:=,+@%^-]+")
+_CONTROL = frozenset((";", "&", "&&", "||", "|", "|&", "\n", "(", ")"))
+_NEXT_PATTERN = frozenset((";;", ";&", ";;&"))
+_KEYWORDS = frozenset(("if", "then", "else", "elif", "while", "until", "do", "{", "!", "time"))
 _DELIMITER = re.compile(r"""[ \t]*(['"]?)([A-Za-z_][A-Za-z0-9_.-]*)\1(?=[\s;&|<>)]|$)""")
-
-
-class LexError(Exception):
-    """The text is no complete shell line."""
-
-
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """Part of a word: literal text, or None for what only the shell knows."""
-
-    text: str | None
-    quoted: bool
-
-
-@dataclass(slots=True, kw_only=True)
-class Token:
-    """A word or an operator with its span; `operator` is empty for a word.
-
-    Attributes:
-        inner: the token lists of the substitutions inside the word (or here-document).
-        body: a here-document's text, on its operator.
-    """
-
-    start: int
-    end: int
-    operator: str = ""
-    pieces: list[Piece] = field(default_factory=list[Piece])
-    inner: list[list[Token]] = field(default_factory=list["list[Token]"])
-    body: Word | None = None
 
 
 @dataclass(slots=True)
@@ -98,12 +72,15 @@ class Lexer:
         if self._depth > 12:
             raise LexError("substitutions are nested too deeply")
         text, tokens, waiting, level = self.text, list[Token](), list[_Heredoc](), 0
+        cases: list[str] = []
         while at < len(text):
             char = text[at]
             if char in _BLANKS:
                 at += 1
             elif char == "#":
                 at = self._line_end(at)
+            elif cases and cases[-1] == "pattern" and char in "(|)":
+                at = _pattern_mark(char, at, tokens, cases)
             elif closer and char == closer and level == 0:
                 if waiting:
                     raise LexError("a here-document is not closed")
@@ -112,14 +89,48 @@ class Lexer:
                 level += (operator == "(") - (operator == ")")
                 if level < 0:
                     return tokens, at
+                if operator in _NEXT_PATTERN:
+                    _next_pattern(operator, cases)
                 token = Token(start=at, end=at + len(operator), operator=operator)
                 tokens.append(token)
                 at = self._after_operator(token, waiting)
             else:
                 at = self._token(at, tokens)
-        if waiting or closer:
+                self._follow_case(tokens, cases)
+        if waiting or closer or cases:
             raise LexError("something is not closed")
         return tokens, at
+
+    def _follow_case(self, tokens: list[Token], cases: list[str]) -> None:
+        """Keep track of `case WORD in PATTERN) … ;; esac` as its words come by."""
+        token = tokens[-1]
+        raw = self.text[token.start : token.end]
+        state = cases[-1] if cases else ""
+        if state == "subject":
+            cases[-1] = "in"
+        elif state == "in":
+            if raw != "in":
+                raise LexError("'case' without 'in'")
+            cases[-1] = "pattern"
+            tokens.append(Token(start=token.end, end=token.end, operator=";"))
+        elif state == "pattern":
+            token.pattern = raw != "esac" or not self._first(tokens)
+            if not token.pattern:
+                cases.pop()
+        elif self._first(tokens):
+            if raw == "case":
+                cases.append("subject")
+            elif raw == "esac" and state == "body":
+                cases.pop()
+
+    def _first(self, tokens: list[Token]) -> bool:
+        """Whether the last token stands where a command begins."""
+        for token in reversed(tokens[:-1]):
+            if token.operator:
+                return token.operator in _CONTROL or token.operator.startswith(";")
+            if self.text[token.start : token.end] not in _KEYWORDS:
+                return False
+        return True
 
     def _line_end(self, at: int) -> int:
         end = self.text.find("\n", at)
@@ -256,7 +267,8 @@ class Lexer:
             self._fault('translated text `$"…"`')
             return self._double_quotes(at + 2, pieces)
         if name := _NAME.match(text, at + 1):
-            pieces.append(Piece(self.variables.get(name[0]), quoted=quoted))
+            value = self.variables.get(name[0])
+            pieces.append(Piece(value, quoted=quoted, variable="" if value else name[0]))
             return name.end()
         if rest and rest in "?#$!@*-0123456789":
             pieces.append(Piece(None, quoted=(quoted and rest != "@") or rest in "?#$"))
@@ -361,32 +373,15 @@ class Lexer:
         return at + 1
 
 
-def readable(text: str) -> str:
-    """Turn bytes held as characters back into text."""
-    return text.encode("latin-1", "replace").decode("utf-8", "replace")
+def _pattern_mark(char: str, at: int, tokens: list[Token], cases: list[str]) -> int:
+    """Step over `(` and `|` around patterns; `)` ends them."""
+    if char == ")":
+        cases[-1] = "body"
+        tokens.append(Token(start=at, end=at + 1, operator=";"))
+    return at + 1
 
 
-def to_word(raw: str, pieces: list[Piece]) -> Word:
-    """Join the pieces of one word, after brace expansion."""
-    prefix: list[str] = []
-    for piece in pieces:
-        if piece.text is None:
-            break
-        prefix.append(piece.text)
-    known = len(prefix) == len(pieces)
-    text = readable("".join(prefix))
-    first = pieces[0] if pieces else Piece("", quoted=True)
-    return Word(
-        raw=readable(raw),
-        text=text if known else None,
-        prefix=text,
-        quoted=any(piece.quoted for piece in pieces),
-        glob=_is_glob(pieces),
-        splits=any(piece.text is None and not piece.quoted for piece in pieces),
-        tilde=not first.quoted and first.text == "~",
-    )
-
-
-def _is_glob(pieces: list[Piece]) -> bool:
-    marks = [piece.text for piece in pieces if not piece.quoted and piece.text in _GLOBS]
-    return bool(marks) and (marks != ["["] or any("]" in (piece.text or "") for piece in pieces))
+def _next_pattern(operator: str, cases: list[str]) -> None:
+    if not cases or cases[-1] != "body":
+        raise LexError(f"{operator!r} stands where it cannot")
+    cases[-1] = "pattern"

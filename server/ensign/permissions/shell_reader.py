@@ -11,42 +11,29 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from ensign.permissions.programs import names
 from ensign.permissions.shell_braces import expand, words_of
-from ensign.permissions.shell_lexer import Lexer, LexError, Piece, Token, readable, to_word
+from ensign.permissions.shell_grammar import Reading, compare
+from ensign.permissions.shell_lexer import Lexer
+from ensign.permissions.shell_tokens import LexError, Piece, Token, readable, to_word
 from ensign.permissions.shell_words import Command, Fault, Move, Redirect, RedirectKind, Script, Word, literal
 
 if TYPE_CHECKING:
-    from tree_sitter import Node, Tree
+    from tree_sitter import Tree
 
-_SEEN = names(
-    "program list pipeline command command_name redirected_statement subshell compound_statement negated_command "
-    "for_statement while_statement do_group if_statement elif_clause else_clause variable_assignment "
-    "variable_assignments declaration_command unset_command test_command unary_expression binary_expression "
-    "negation_expression parenthesized_expression test_operator word string string_content raw_string "
-    "ansi_c_string number concatenation simple_expansion expansion special_variable_name variable_name "
-    "command_substitution process_substitution arithmetic_expansion brace_expression file_redirect "
-    "file_descriptor heredoc_redirect heredoc_start heredoc_body heredoc_content heredoc_end herestring_redirect "
-    "comment regex extglob_pattern"
-)
-_FLOW_ONLY = {"function_definition": "a function is defined"}
-_WORDS = names(
-    "word string raw_string ansi_c_string number concatenation simple_expansion expansion command_substitution "
-    "process_substitution arithmetic_expansion brace_expression variable_assignment command_name "
-    "translated_string variable_name extglob_pattern regex"
-)
+_SETTERS = names("read mapfile readarray declare typeset local export readonly let eval source . unset getopts")
 _OPENERS = frozenset(("if", "then", "else", "elif", "while", "until", "do", "{", "!", "time"))
-_CLOSERS = frozenset(("fi", "done", "}"))
+_CLOSERS = frozenset(("fi", "done", "}", "esac"))
 _REFUSED = {
-    "case": "`case` patterns",
     "select": "`select` loops",
     "function": "a function is defined",
     "coproc": "a coprocess",
 }
 _ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(\+?=|\[)")
-_CONTROL = frozenset((";", "&", "&&", "||", "|", "|&", "\n", "(", ")"))
+_CONTROL = frozenset((";", "&", "&&", "||", "|", "|&", "\n", "(", ")", ";;", ";&", ";;&"))
 _ANSI_C = re.compile(r"\$'(?:[^'\\]|\\.)*'")
 _LOOSE = re.compile(r"[;&|()`\n{}]|\$\(")
 
@@ -78,8 +65,12 @@ def read(text: str, parse: Callable[[bytes], Tree], variables: Mapping[str, str]
         loose = tuple(_loosely(joined))
         return Script(commands=(), faults=(*faults, Fault(reason=f"cannot be read: {error}")), suspects=loose)
     faults += lexer.faults
-    check = _check(parse(raw).root_node, runs)
+    check = compare(
+        parse(raw).root_node, Reading(spans=runs.spans, heads=runs.heads, keywords=runs.keywords, tests=runs.tests)
+    )
     faults += check
+    if any(_sets(command, runs.loops) for command in runs.commands):
+        faults.append(Fault(reason="a loop's variable is set in another way"))
     doubtful = any(fault.hidden for fault in (*check, *lexer.faults))
     suspects = tuple(_loosely(joined)) if doubtful else ()
     return Script(commands=tuple(runs.commands), faults=tuple(faults), suspects=suspects)
@@ -119,7 +110,7 @@ def _decoded(found: re.Match[str]) -> str:
 
 def _loosely(text: str) -> Iterator[tuple[Word, ...]]:
     """Runs of words in the broadest readings: quotes dropped, braces taken as blanks and as nothing."""
-    text = _ANSI_C.sub(_decoded, text)
+    text = _ANSI_C.sub(_decoded, text.replace("\\\n", ""))
     readings = [text.replace(",", " "), re.sub(r"[{},]", "", text)] if "{" in text else [text]
     for part in (part for reading in readings for part in _LOOSE.split(reading)):
         words = re.sub(r"['\"\\]", "", part).split()
@@ -140,11 +131,16 @@ class _Run:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Around:
-    """Where a run stands: after a pipe, before which operator, on a level that holds a loop."""
+    """Where a run stands: between which operators, on a level that holds a loop."""
 
-    piped: bool
+    before: str
     operator: str
     loop: bool
+
+    @property
+    def piped(self) -> bool:
+        """Whether it reads another command's output, in a shell of its own."""
+        return self.before in ("|", "|&")
 
 
 @dataclass(slots=True)
@@ -157,20 +153,19 @@ class _Runs:
     heads: set[int] = field(default_factory=set[int])
     keywords: set[int] = field(default_factory=set[int])
     tests: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
+    loops: dict[str, tuple[Word, ...]] = field(default_factory=dict[str, tuple[Word, ...]])
 
     def group(self, tokens: list[Token], moves: tuple[Move, ...]) -> None:
         """Take one level of tokens, and what is nested in it, as commands."""
         run, before = _Run(), ""
         fed: tuple[Word, ...] = ()
-        loop = any(not token.operator and self._raw(token) in ("while", "until", "for") for token in tokens)
+        loop = self._repeats(tokens)
         at = 0
         while at < len(tokens):
             token = tokens[at]
             at += 1
-            if token.operator in (";;", ";&", ";;&"):
-                raise LexError(f"{token.operator!r} stands where it cannot")
             if token.operator in _CONTROL:
-                around = _Around(piped=before in ("|", "|&"), operator=token.operator, loop=loop)
+                around = _Around(before=before, operator=token.operator, loop=loop)
                 moves, fed = self._close(run, moves, fed, around)
                 run, before = _Run(), token.operator
             elif not token.operator:
@@ -184,7 +179,12 @@ class _Runs:
                     raise LexError("a redirect has no target")
                 run.redirects.append((token, tokens[at]))
                 at += 1
-        self._close(run, moves, fed, _Around(piped=before in ("|", "|&"), operator="", loop=loop))
+        self._close(run, moves, fed, _Around(before=before, operator="", loop=loop))
+
+    def _repeats(self, tokens: list[Token]) -> bool:
+        """Whether what stands here may run more than once: a loop, or a function."""
+        words = any(not token.operator and self._raw(token) in ("while", "until", "for") for token in tokens)
+        return words or any(token.operator == "(" and after.operator == ")" for token, after in pairwise(tokens))
 
     def _raw(self, token: Token) -> str:
         return self.lexer.text[token.start : token.end]
@@ -205,13 +205,13 @@ class _Runs:
         faults: list[Fault] = []
         words = self._without_keywords(run.words, faults)
         if around.operator == "(" and words:
-            # `name ()`: the body is judged as commands; what calling it means is not.
-            return (*moves, Move(to=None, certain=False)), ()
+            # `name ()`: its body is judged as commands wherever it stands.
+            return moves, ()
         self.spans.update((token.start, token.end) for token in words)
         command = replace(self._command(run, words, moves, faults), feeds=fed if around.piped else ())
         if command.words or command.assignments or command.redirects or command.faults:
             self.commands.append(command)
-        plain = len(words) == len(run.words) and not around.piped
+        plain = len(words) == len(run.words) and not around.piped and around.before != "||"
         moves = (*moves, *_moves(command, certain=plain and around.operator == "&&", loop=around.loop))
         if around.operator not in ("&&", "|", "|&") or around.loop:
             moves = tuple(replace(move, certain=False) for move in moves)
@@ -237,6 +237,13 @@ class _Runs:
                 words = words[1:]
             elif raw == "for":
                 return self._for(words, faults)
+            elif raw == "case":
+                self.keywords.update((words[0].start, words[-1].start))
+                self.spans.update((token.start, token.end) for token in words[1:-1])
+                return []
+            elif words[0].pattern:
+                self.spans.update((token.start, token.end) for token in words)
+                return []
             else:
                 break
         return words
@@ -247,6 +254,9 @@ class _Runs:
         if not re.fullmatch(r"[a-z_][a-z0-9_]*", name) or (len(words) > 2 and self._raw(words[2]) != "in"):
             faults.append(Fault(reason="a loop over an unusual variable"))
         self.spans.update((token.start, token.end) for token in (words[1:2] + words[3:]))
+        values = [to_word(self._raw(token), pieces) for token in words[3:] for pieces in expand(token.pieces) if pieces]
+        plain = all(value.text and not value.text.startswith("-") for value in values)
+        self.loops[name] = tuple(values) if values and plain and name not in self.loops else ()
         return []
 
     def _command(self, run: _Run, tokens: list[Token], moves: tuple[Move, ...], faults: list[Fault]) -> Command:
@@ -264,7 +274,7 @@ class _Runs:
                 assignments.append((found[1], value))
                 continue
             # A word that braces leave empty is dropped, as the shell does; a quoted one stays.
-            words += [to_word(raw, pieces) for pieces in expand(token.pieces) if pieces]
+            words += [self._looped(to_word(raw, pieces)) for pieces in expand(token.pieces) if pieces]
         if words and words[0].text in ("[[", "[") and words[0].text == words[0].raw:
             self._test(tokens, words, faults)
         starts = [token.start for token in tokens] + [op.start for op, _ in run.redirects]
@@ -279,6 +289,10 @@ class _Runs:
             moves=moves,
             faults=tuple(faults),
         )
+
+    def _looped(self, word: Word) -> Word:
+        choices = self.loops.get(word.variable, ()) if word.variable else ()
+        return replace(word, choices=choices) if choices else word
 
     def _test(self, tokens: list[Token], words: list[Word], faults: list[Fault]) -> None:
         """`[[ … ]]` evaluates what stands beside `-eq`, `-v` and their like; the rest is only compared."""
@@ -309,6 +323,14 @@ class _Runs:
             faults.append(Fault(reason=f"the redirect {operator.operator!r}"))
         kind = RedirectKind.READ if operator.operator == "<" else RedirectKind.WRITE
         return Redirect(kind=kind, target=word)
+
+
+def _sets(command: Command, loops: Mapping[str, tuple[Word, ...]]) -> bool:
+    """Whether a command may set one of these variables behind the loop's back."""
+    if not loops:
+        return False
+    setter = bool(command.words) and command.words[0].text in _SETTERS
+    return setter or any(name in loops for name, _ in command.assignments)
 
 
 def _moves(command: Command, *, certain: bool, loop: bool) -> tuple[Move, ...]:
@@ -342,51 +364,3 @@ def _after(token: Token, count: int) -> Iterator[Piece]:
             count = max(0, count - size)
         else:
             yield piece
-
-
-def _check(root: Node, runs: _Runs) -> list[Fault]:
-    """Compare the grammar's reading with the lexer's."""
-    if root.has_error:
-        return [Fault(reason="is no complete shell line")]
-    faults: dict[str, Fault] = {}
-    spans: set[tuple[int, int]] = set()
-    heads: set[int] = set()
-    tests: list[tuple[int, int]] = list(runs.tests)
-    stack = [root]
-    while stack:
-        node = stack.pop()
-        kind = node.type
-        if node.is_named and kind not in _SEEN:
-            flow = _FLOW_ONLY.get(kind)
-            faults[kind] = Fault(reason=flow or f"uses {kind.replace('_', ' ')}", hidden=flow is None)
-        if kind == "test_command":
-            tests.append((node.start_byte, node.end_byte))
-        stack.extend(node.children)
-        _collect(node, spans, heads)
-    inside = [span for span in spans | runs.spans if any(a <= span[0] and span[1] <= b for a, b in tests)]
-    ours = {span for span in runs.spans if span not in inside}
-    theirs = {span for span in spans if span not in inside and span[0] not in runs.keywords}
-    lost = any(head not in runs.heads and head not in runs.keywords and not _within(head, tests) for head in heads)
-    if ours != theirs or lost:
-        faults["differ"] = Fault(reason="can be read in more than one way")
-    return list(faults.values())
-
-
-def _within(at: int, ranges: list[tuple[int, int]]) -> bool:
-    return any(start <= at < end for start, end in ranges)
-
-
-def _collect(node: Node, spans: set[tuple[int, int]], heads: set[int]) -> None:
-    """Add the words that are direct parts of a command, assignment, loop or redirect, and where commands begin."""
-    kind = node.type
-    if kind in ("command", "declaration_command", "unset_command"):
-        words = [child for child in node.children if child.type in _WORDS or kind != "command"]
-        words = [child for child in words if not child.type.endswith("_redirect")]
-        spans.update((child.start_byte, child.end_byte) for child in words)
-        if words:
-            heads.add(words[0].start_byte)
-    elif kind in ("for_statement", "file_redirect", "herestring_redirect", "heredoc_redirect"):
-        spans.update((child.start_byte, child.end_byte) for child in node.children if child.type in _WORDS)
-    elif kind == "variable_assignment" and node.parent and node.parent.type not in ("command", "declaration_command"):
-        spans.add((node.start_byte, node.end_byte))
-        heads.add(node.start_byte)

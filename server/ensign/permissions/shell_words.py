@@ -19,6 +19,8 @@ class Word:
         splits: may become several words or none (an unquoted unknown).
         tilde: begins with an unquoted `~`.
         below: what a program like `find` puts here lies below this folder, as spelled.
+        variable: the variable whose whole value, quoted, this is.
+        choices: what the variable may hold, when a loop over known words says so.
     """
 
     raw: str
@@ -29,6 +31,13 @@ class Word:
     splits: bool = False
     tilde: bool = False
     below: str | None = None
+    variable: str = ""
+    choices: tuple[Word, ...] = ()
+
+    @property
+    def placed(self) -> bool:
+        """Whether it is unknown, but surely a path in a known place, and no option."""
+        return self.below is not None or bool(self.choices)
 
     @property
     def known(self) -> bool:

@@ -139,7 +139,7 @@ def _split(uses: Uses, spec: programs.Reader) -> tuple[list[Word], bool, bool]:
 def _unknown(uses: Uses, spec: programs.Reader, operands: list[Word], word: Word) -> None:
     """A word without a known beginning: a path, or an option."""
     settled = uses.words[0].text == "printf" and operands
-    if (spec.risky or spec.writes or spec.tree) and not settled and word.below is None:
+    if (spec.risky or spec.writes or spec.tree) and not settled and not word.placed:
         uses.doubt(f"{word.raw!r} is known only to the shell and may be any path or option")
     operands.append(word)
 

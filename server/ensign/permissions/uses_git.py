@@ -11,7 +11,7 @@ from ensign.permissions.uses import DOT, Uses, option_is, part
 _GIT_READS = names(
     "status log diff show blame annotate shortlog describe rev-parse rev-list ls-files ls-tree cat-file name-rev "
     "merge-base for-each-ref show-ref diff-tree diff-index diff-files count-objects whatchanged cherry range-diff "
-    "grep version check-ignore check-attr check-mailmap show-branch merge-tree var fsck"
+    "grep version check-ignore check-attr check-mailmap show-branch var"
 )
 _GIT_LISTS = {
     "branch": names("-a -r -v -vv -av --list --show-current --all --remotes --verbose --column --no-color"),
@@ -31,6 +31,7 @@ _GIT_RISKY = (
     "--output", "--ext-diff", "--textconv", "--filters", "--exec", "--upload-pack", "--receive-pack",
     "--open-files-in-pager", "--upload-archive", "--template", "--config", "--show-signature",
 )  # fmt: skip
+_AWAY = re.compile(r"/|~/|\.\.(?:/|$)|.*/\.\.(?:/|$)")
 _GIT_EXACT = frozenset(("--text", "--ext", "--template", "--output-indicator-new"))
 _GIT_FLAGS = names(
     "-P --no-pager --no-optional-locks --no-replace-objects --literal-pathspecs --glob-pathspecs "
@@ -55,21 +56,30 @@ def git(uses: Uses) -> None:
     if sub is None:
         uses.doubt("the sub-command is known only to the shell", hidden=True)
         return
+    message = False  # the word is the value of `-m`: text, never an option
     for word in rest[1:]:
         text = word.prefix
-        if word.text is None and not text:
+        if word.text is None and not text and not (message and not word.splits) and not word.placed:
             uses.doubt(f"{word.raw!r} is known only to the shell and may be any option")
         risky = text.startswith("--") and text.partition("=")[0] not in _GIT_EXACT
         if risky and any(option_is(text, option) for option in _GIT_RISKY):
             uses.doubt(f"{text.partition('=')[0]!r} writes a file or runs a program", text.partition("=")[0])
             if text.startswith("--o") and "=" in text:
                 uses.write(part(word, text.partition("=")[2]))
+        message = re.fullmatch(r"-[a-z]*m|--message|--title|--body", text) is not None
         if sub == "grep" and re.match(r"-[a-zA-Z]*O", text) and not text.startswith("--"):
             uses.doubt("'-O' runs a pager", text)
+    for word in rest[1:]:
+        value = word.prefix.partition("=")[2] if word.prefix.startswith("--") else word.prefix
+        if _AWAY.match(value):
+            # git compares and blames files outside a repository as readily as tracked ones.
+            uses.read(part(word, value))
     uses.read_only = not uses.doubts and _git_reads(sub, rest[1:])
     uses.known = uses.read_only
     if sub == "grep":
-        uses.read(DOT, tree=True)
+        texts = [word.text for word in rest]
+        for folder in rest[texts.index("--") + 1 :] if "--" in texts else [DOT]:
+            uses.read(folder, tree=True)
 
 
 def _git_reads(sub: str, words: list[Word]) -> bool:

@@ -77,6 +77,8 @@ def _opaque(uses: Uses, name: str, read: uses_wrap.Read) -> None:
     if name in programs.OPAQUE_BUILTINS:
         if any("[" in word.prefix for word in uses.words[1:]):
             uses.doubt("a subscript is evaluated", hidden=True)
+        if name in programs.REDEFINING:
+            uses.doubt(f"{name!r} changes what later names mean", hidden=True)
         uses.pure = name not in ("source", ".")
     for word in uses.words[1:]:
         text = word.prefix

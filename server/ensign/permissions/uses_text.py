@@ -96,7 +96,7 @@ def sed(uses: Uses) -> None:
 def _inputs(uses: Uses, operands: list[Word]) -> None:
     for word in operands:
         uses.read(word)
-        if word.text is None and not word.prefix and word.below is None:
+        if word.text is None and not word.prefix and not word.placed:
             uses.doubt(f"{word.raw!r} is known only to the shell and may be any path or option")
 
 
@@ -131,7 +131,7 @@ def awk(uses: Uses) -> None:
     if program is None or program.text is None or _awk_acts(program.text):
         uses.doubt("only awk programs that print are known to read", program.raw if program else "")
     for word in operands[1:]:
-        if word.text is None and not word.prefix and word.below is None:
+        if word.text is None and not word.prefix and not word.placed:
             uses.doubt(f"{word.raw!r} is known only to the shell and may be any path")
         uses.read(word)
 

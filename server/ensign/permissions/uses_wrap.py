@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import takewhile
 
 from ensign.permissions.shell_words import Command, RedirectKind, Script, Word
 from ensign.permissions.uses import Uses, part
@@ -35,7 +36,7 @@ def wrapper(uses: Uses, command: Command, spec: Wrapper, read: Read) -> None:
     if name == "xargs":
         rest = _with_marks(uses, rest, at)
     if spec.appends:
-        rest = (*rest, Word(raw="…", text=None, splits=True))
+        rest = (*rest, _added(uses, command))
     if spec.joins and len(rest) >= 1:
         joined = " ".join(word.text if word.text is not None else "$UNKNOWN" for word in rest)
         _script(uses, command, part(rest[0], joined), read, at)
@@ -45,6 +46,28 @@ def wrapper(uses: Uses, command: Command, spec: Wrapper, read: Read) -> None:
     uses.inner.append(
         replace(command, text=text, words=rest, assignments=assignments, redirects=(), faults=(), feeds=command.feeds)
     )
+
+
+def _added(uses: Uses, command: Command) -> Word:
+    """What `xargs` adds: names parted by NUL from a search are paths below its folder; all else may be anything."""
+    feed = [word.text or "" for word in command.feeds]
+    nul = any(re.fullmatch(r"-[a-z]*0[a-z]*|--null", word.prefix) for word in uses.words[1:])
+    elsewhere = any(redirect.kind is not RedirectKind.WRITE for redirect in command.redirects)
+    below = _names_below(feed) if nul and not elsewhere else None
+    return Word(raw="<names from standard input>", text=None, splits=below is None, below=below)
+
+
+def _names_below(feed: list[str]) -> str | None:
+    """The folder that every name printed by a search lies below, when that is certain."""
+    if feed[:1] == ["find"] and feed[-1] == "-print0" and not _PRINTS_MORE.intersection(feed):
+        roots = list(takewhile(lambda text: text and text[0] not in "-(!", feed[1:]))
+        return roots[0] if len(roots) == 1 else None if roots else "."
+    if feed[:3] == ["git", "ls-files", "-z"] and not any(text[:1] in ("-", "") or ".." in text for text in feed[3:]):
+        return "."
+    return None
+
+
+_PRINTS_MORE = frozenset(("-printf", "-print", "-ls", "-exec", "-execdir", "-ok", "-okdir", ""))
 
 
 def _options(uses: Uses, spec: Wrapper, words: list[Word]) -> tuple[int, tuple[tuple[str, Word], ...], list[Word]]:
@@ -191,7 +214,7 @@ def runner(uses: Uses, name: str, read: Read) -> None:
 
 def trap(uses: Uses, read: Read) -> None:
     """`trap LINE SIGNAL` runs the line later."""
-    uses.doubt("runs a command later", uses.words[0].prefix)
+    uses.doubt("runs a command between the others", hidden=True)
     for word in uses.words[1:2]:
         if word.text:
             uses.suspects.extend(item.words for item in read(word.text).commands)
