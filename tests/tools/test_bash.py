@@ -50,6 +50,13 @@ async def test_long_output_is_in_a_file_that_the_agent_is_told(bench: Bench) -> 
         assert path.read_text().splitlines()[0] == str(number)
 
 
+async def test_a_call_id_that_comes_twice_overwrites_nothing(bench: Bench) -> None:
+    ctx = bench.context()
+    for _ in range(2):
+        await bench.call_in(ctx, "Bash", {"command": "seq 20000"})
+    assert sorted(path.name for path in (bench.root / "out").iterdir()) == ["call_1-2.txt", "call_1.txt"]
+
+
 async def test_bytes_that_are_no_text_are_kept_in_a_file(bench: Bench) -> None:
     text = await bench.text("Bash", command=r"printf '\360'")
     assert text.startswith("\ufffd\n[bytes that are no UTF-8 are shown as \ufffd; the output as it was is in ")

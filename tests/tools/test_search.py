@@ -201,6 +201,8 @@ async def test_unsaved_text_is_what_is_searched(bench: Bench) -> None:
     bench.editor.type(bench.root / "out.log", "fresh\n")
     bench.editor.open(bench.root / "src/new.py", "fresh\n")
     assert await bench.text("Grep", pattern="needle", glob="*.py") == "[no matches]"
+    for mode in ("content", "count"):
+        assert await bench.text("Grep", pattern="needle", path="src", glob="*.py", output_mode=mode) == "[no matches]"
     assert await bench.text("Grep", pattern="fresh") == "src/b.py\nsrc/new.py"
     assert await bench.text("Grep", pattern="fresh", glob="src/*.py", output_mode="content") == (
         "src/b.py:2:two fresh\nsrc/new.py:1:fresh"

@@ -337,6 +337,7 @@ class Schedule:
 @pytest.mark.slow
 @pytest.mark.parametrize("opened", [False, True])
 @example(steps=[("command", "edit"), ("main", "read"), ("main", "edit")])
+@example(steps=[("command", "edit"), ("main", "read"), ("person", "reload"), ("command", "edit"), ("main", "edit")])
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=STEPS)
 def test_no_update_is_lost_and_every_refusal_names_who(
