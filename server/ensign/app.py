@@ -156,20 +156,24 @@ class App:
 
     async def _add_rule(self, root: Path, rule: str) -> None:
         await asyncio.to_thread(add_rule, self._world.paths, root, rule)
-        self._world = await asyncio.to_thread(self._world.read_settings)
+        await asyncio.to_thread(self._world.read)
 
     async def _watch(self) -> None:
-        """Pick up changed agent files while running (D7)."""
+        """Pick up changed agent and settings files while running (D7); what changed before the watch began, too."""
         from ensign.definitions.watch import changes
 
-        first = True
-        async for _ in changes(self._world.agent_folders()):
-            if first:
-                first = False
-                continue
-            self._world = await asyncio.to_thread(self._world.read_definitions)
-            for changed in tuple(self._changed):
-                changed("agents")
+        async for _ in changes(self._world.watched()):
+            before = (self._world.settings, self._world.definitions)
+            await asyncio.to_thread(self._world.read)
+            if self._world.settings != before[0]:
+                self._tell("settings")
+            if self._world.definitions != before[1]:
+                self._sessions.definitions_changed()
+                self._tell("agents")
+
+    def _tell(self, what: str) -> None:
+        for changed in tuple(self._changed):
+            changed(what)
 
 
 class World:
@@ -195,19 +199,17 @@ class World:
         """What is wrong with settings files and places."""
         return (*self._faults, *self.loaded.diagnostics)
 
-    def read_settings(self) -> World:
-        """Read the settings files again."""
+    def read(self) -> None:
+        """Read settings and agent files again. Blocks."""
         self.loaded = self._load_settings()
-        return self
-
-    def read_definitions(self) -> World:
-        """Read the agent files again."""
         self.definitions = self._load_definitions()
-        return self
 
-    def agent_folders(self) -> list[Path]:
-        """Where agent files may be."""
-        return [folder.path for folder in self._folders()]
+    def watched(self) -> list[Path]:
+        """Files and folders whose change matters."""
+        settings = [
+            root / ".ensign" / name for root in self.roots[:1] for name in ("settings.json", "settings.local.json")
+        ]
+        return [*(folder.path for folder in self._folders()), self.paths.settings, *settings]
 
     def _folders(self) -> tuple[Folder, ...]:
         return folders(

@@ -44,7 +44,7 @@ class Agent:
     ask: Callable[[Question], Awaitable[Answer]]
     refused: Callable[[Tool], str | None]
     emit: Callable[[events.Event], None]
-    intend: Callable[[ToolCall], None]
+    intend: Callable[[ToolCall], Awaitable[None]]
     files: FileView
     processes: Processes
     cwd: Path

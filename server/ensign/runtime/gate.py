@@ -55,7 +55,7 @@ class Gate:
     judge: Callable[[Tool, Sequence[Access]], Verdict]
     ask: Callable[[Question], Awaitable[Answer]]
     context: Callable[[ToolCall, Tool, Gate], ToolContext]
-    intend: Callable[[ToolCall], None]
+    intend: Callable[[ToolCall], Awaitable[None]]
     emit: Callable[[events.Event], None]
 
     async def run(self, turn_id: str, call: ToolCall) -> CallOutcome:
@@ -78,7 +78,7 @@ class Gate:
         await self.permit(call, tool, context, tool.accesses(context, call.arguments))
         started = events.ToolStarted(**self.who, turn_id=turn_id, call=call, activity=tool.activity(call.arguments))
         if tool.effect not in {Effect.READ, Effect.SESSION}:
-            self.intend(call)
+            await self.intend(call)
         self.emit(started)
         return await tool.run(context, call.arguments)
 

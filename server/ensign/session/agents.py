@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ensign.models.base import Effort, Model
+from ensign.models.base import Effort, Head, Model
 from ensign.permissions.child import child_mode
 from ensign.permissions.policy import Policy
 from ensign.protocol import events
@@ -16,8 +16,9 @@ from ensign.protocol.access import Mode
 from ensign.protocol.approvals import Answer
 from ensign.protocol.definition import AgentDefinition
 from ensign.protocol.errors import UserError
-from ensign.protocol.messages import ToolCall, UserMessage
+from ensign.protocol.messages import Message, ToolCall, UserMessage
 from ensign.runtime.agent import Agent
+from ensign.runtime.compaction import Compaction
 from ensign.runtime.context import MAIN, AgentContext
 from ensign.runtime.conversation import Conversation
 from ensign.runtime.gate import Question
@@ -44,7 +45,8 @@ class Hooks:
 
     emit: Callable[[events.Event], None]
     ask: Callable[[Question], Awaitable[Answer]]
-    intend: Callable[[ToolCall], None]
+    intend: Callable[[ToolCall], Awaitable[None]]
+    rewrite: Callable[[Sequence[Message]], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,6 +102,18 @@ class AgentFactory:
             todos=past.todos if past is not None else (),
         )
 
+    async def renewed(self, agent: Agent, tools: tuple[Tool, ...]) -> Head:
+        """Render the main agent's prompt and tools anew, when its prefix changes anyway (A4)."""
+        model = agent.conversation.model
+        agent.system = await self._system(text_of("main"), "", model, self.cwd, instructions=True)
+        agent.offered, agent.tools = tools, {tool.name: tool for tool in tools}
+        return model.head(
+            system=agent.system,
+            tools=[tool.schema() for tool in tools],
+            cache_key=agent.conversation.head.cache_key,
+            effort=agent.effort,
+        )
+
     async def definition(self, task: Task, order: Order, parent: Agent, hooks: Hooks) -> Birth:
         """Build a subagent by its definition: an empty conversation, then the task (I)."""
         definition = task.definition
@@ -144,7 +158,7 @@ class AgentFactory:
         )
         task.change(model=model.id)
         first = f"{definition.initial_prompt.strip()}\n\n{order.prompt}" if definition.initial_prompt else order.prompt
-        return Birth(agent=agent, prompt=(UserMessage(text=first, origin="parent"),))
+        return _birth(agent, UserMessage(text=first, origin="parent"), hooks)
 
     def fork(self, task: Task, order: Order, parent: Agent, hooks: Hooks) -> Birth:
         """Build a fork: the parent's conversation and head, byte for byte, then the directive (F1, F2)."""
@@ -162,7 +176,7 @@ class AgentFactory:
             effort=parent.effort,
             files=parent,
         )
-        return Birth(agent=agent, prompt=(directive,))
+        return _birth(agent, directive, hooks)
 
     def revived(self, task: Task, past: Replay, message: UserMessage, parent: Agent, hooks: Hooks) -> Birth:
         """Build the agent of a task that goes on from its transcript, with today's rules and no tool it lost (B4)."""
@@ -202,7 +216,7 @@ class AgentFactory:
             effort=effort_of(head.effort),
             todos=past.todos,
         )
-        return Birth(agent=agent, prompt=(message,))
+        return _birth(agent, message, hooks)
 
     def _recorded_model(self, name: str, parent: Agent, task: Task) -> Model:
         try:
@@ -283,6 +297,10 @@ class AgentFactory:
         )
         text = await read_instructions(roots) if instructions else ""
         return render(base=base, role=role, environment=environment, instructions=text)
+
+
+def _birth(agent: Agent, first: Message, hooks: Hooks) -> Birth:
+    return Birth(agent=agent, prompt=(first,), compaction=Compaction(agent, record=hooks.rewrite))
 
 
 def context_of(task: Task) -> AgentContext:

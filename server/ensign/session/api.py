@@ -183,7 +183,7 @@ class Api:
 
     async def view_subscribe(self, params: wire.ViewSubscribe) -> wire.Empty:
         """Say which tasks a client looks at now (X4)."""
-        self.sessions.watched = frozenset(params.task_ids)
+        self.sessions.watch(params.task_ids)
         return wire.Empty()
 
     async def model_list(self, _: wire.Empty) -> wire.ModelsListed:

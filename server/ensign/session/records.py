@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from ensign.protocol.codec import to_wire
 from ensign.protocol.events import Event
-from ensign.protocol.messages import ToolCall
+from ensign.protocol.messages import Message, ToolCall
 from ensign.protocol.tasks import Envelope, TaskState
 from ensign.runtime.agent import Agent
 from ensign.store.head import Head, Inherits
@@ -69,9 +70,15 @@ class Records:
         transcript.append_run(task.spec)
         return past
 
-    def intend(self, agent_id: str, call: ToolCall) -> None:
-        """Record that a call with effects is about to run."""
-        self._transcripts[agent_id].append_intent(call)
+    async def intend(self, agent_id: str, call: ToolCall) -> None:
+        """Record that a call with effects is about to run; it survives a loss of power once this returns (B7)."""
+        transcript = self._transcripts[agent_id]
+        transcript.append_intent(call)
+        await transcript.sync()
+
+    def rewrite(self, agent_id: str, messages: Sequence[Message]) -> None:
+        """Record that compaction put these messages in place of all before."""
+        self._transcripts[agent_id].append_history(messages)
 
     def partial(self, agent_id: str, turn_id: str, text: str) -> None:
         """Keep what a broken step had said."""

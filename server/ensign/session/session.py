@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from pathlib import Path
 
+from ensign.models.base import Head
 from ensign.protocol import events
 from ensign.protocol.access import Mode
 from ensign.protocol.approvals import Answer
+from ensign.protocol.definition import AgentDefinition
 from ensign.protocol.ids import new_id
 from ensign.protocol.messages import Usage, UserMessage
 from ensign.protocol.tasks import Envelope, TaskState
 from ensign.runtime.agent import Agent
+from ensign.runtime.compaction import Compaction
 from ensign.runtime.gate import Question
 from ensign.session.agents import AgentFactory, Hooks
 from ensign.session.approvals import Approvals
@@ -62,6 +65,7 @@ class Session:
             cwd=cwd,
         )
         self.manager = TaskManager(self._surroundings())
+        self._announced = described(services.definitions())
         self.main: Agent
         self.turns: Turns
 
@@ -79,7 +83,13 @@ class Session:
         )
         agent_id = past.head.agent_id if past is not None else new_id()
         self.main = await factory.main(agent_id, model, self.authority.policy, self._hooks(None), past)
-        self.turns = Turns(self.main, self._terms())
+        compaction = Compaction(
+            self.main,
+            tasks=self._tasks_in_words,
+            record=lambda messages: self.records.rewrite(agent_id, messages),
+            renew=self._renew,
+        )
+        self.turns = Turns(self.main, compaction, self._terms())
         self.chat.main_agent_id = agent_id
         self.records.begin_main(self.main)
         if past is not None:
@@ -156,7 +166,7 @@ class Session:
             agent_of=lambda _: self.main,
             rules=self.rules,
             read=self._was_read,
-            pending=lambda task: self.main.inbox.holds(task.notification),
+            pending=self._unannounced,
         )
         agents = self.authority.may_spawn(services.definitions())
         agent = agent_tool(delegation, agents, settings.subagents, headless=services.headless)
@@ -164,6 +174,33 @@ class Session:
             tool for tool in (agent, *task_tools.tools()) if settings.tools is None or tool.name in settings.tools
         )
         return (*services.tools, *own)
+
+    def _tasks_in_words(self) -> str:
+        """Live and unannounced tasks, for a conversation that loses its memory of starting them (C3)."""
+        tasks = [one for one in self.manager.tasks.values() if not one.state.terminal or self._unannounced(one)]
+        return "\n".join(
+            f"- {one.record.name or one.record.short_id}: {one.record.agent}, {one.record.description} "
+            f"({one.state.value}); its report: {one.record.output_file}"
+            for one in tasks
+        )
+
+    def _unannounced(self, task: Task) -> bool:
+        return bool(task.notification) and self.main.inbox.holds(task.notification)
+
+    async def _renew(self) -> Head:
+        self._announced = described(self.services.definitions())
+        return await self.factory.renewed(self.main, self._tools())
+
+    def definitions_changed(self) -> None:
+        """Tell the main agent which subagents there are now; its tool's words stay as they were sent (A4)."""
+        now = described(self.services.definitions())
+        news = [f"- {name}: {text}" for name, text in now.items() if self._announced.get(name) != text]
+        news += [f"- {name} is gone" for name in self._announced if name not in now]
+        if news:
+            self._announced = now
+            listed = "\n".join(news)
+            text = f"This comes from the Ensign runtime: the subagents you can start have changed.\n{listed}"
+            self.main.inbox.put(UserMessage(text=text, origin="runtime"))
 
     def _was_read(self, task: Task) -> None:
         """The main agent has read a task's end, so it is not announced as well (N2)."""
@@ -205,12 +242,14 @@ class Session:
         async def ask(question: Question) -> Answer:
             return await self._ask(question, task)
 
+        def agent_id() -> str:
+            return task.record.agent_id if task is not None else self.main.context.agent_id
+
         return Hooks(
             emit=task.emit if task is not None else self.emit,
             ask=ask,
-            intend=lambda call: self.records.intend(
-                task.record.agent_id if task is not None else self.main.context.agent_id, call
-            ),
+            intend=lambda call: self.records.intend(agent_id(), call),
+            rewrite=lambda messages: self.records.rewrite(agent_id(), messages),
         )
 
     async def _ask(self, question: Question, task: Task | None) -> Answer:
@@ -279,3 +318,8 @@ class Session:
         self.main.inbox.put(UserMessage(text=text, origin="runtime", delivers=(notification,)))
         if not task.stopped_by:
             self.turns.wake()
+
+
+def described(definitions: Iterable[AgentDefinition]) -> dict[str, str]:
+    """Each definition's description in one line, by name."""
+    return {one.name: " ".join(one.description.split()) for one in definitions}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from ensign.protocol.errors import UserError
@@ -16,6 +17,7 @@ from ensign.session.services import Services
 from ensign.session.session import Session
 from ensign.store.recovery import Recovered
 from ensign.store.session import SessionStore
+from ensign.tasks.summaries import keep_summarizing
 from ensign.tasks.task import Task
 
 OnEvent = Callable[[str, int, Event], None]
@@ -30,13 +32,31 @@ class Sessions:
         self._open: dict[str, Session] = {}
         self._readers: list[OnEvent] = []
         self._answers = False
-        self.watched: frozenset[str] = frozenset()
-        """Tasks that a client looks at; for these alone summaries are made (X4)."""
+        self._watched: dict[str, asyncio.Task[None]] = {}
+        self._recovering: asyncio.Task[object] | None = None
 
     def subscribe(self, reader: OnEvent) -> Callable[[], None]:
         """Hand every event of every session to `reader`; the returned function ends that."""
         self._readers.append(reader)
         return lambda: self._readers.remove(reader)
+
+    def watch(self, task_ids: Iterable[str]) -> None:
+        """Keep summaries of these tasks, and of no others (X4)."""
+        wanted = {
+            task.id: task for session in self._open.values() for task in map(session.manager.find, task_ids) if task
+        }
+        for task_id in self._watched.keys() - wanted.keys():
+            self._watched.pop(task_id).cancel()
+        for task_id, task in wanted.items():
+            running = self._watched.get(task_id)
+            if running is None or running.done():
+                interval_s = self._services.settings().subagents.summary_seconds
+                self._watched[task_id] = asyncio.create_task(keep_summarizing(task, interval_s))
+
+    def definitions_changed(self) -> None:
+        """Agent files have changed; main agents are told at their next step."""
+        for session in self._open.values():
+            session.definitions_changed()
 
     def can_answer(self, answers: bool) -> None:
         """Say whether somebody is there who could answer a question (P7)."""
@@ -88,6 +108,9 @@ class Sessions:
             store.close()
             raise
         self._open[session.id] = session
+        if self._recovering is None:
+            # Other sessions whose process died are brought to order once, when nobody waits for it any more.
+            self._recovering = asyncio.create_task(self._services.store.recover(), name="recover")
         return session
 
     async def _begin(self, store: SessionStore, recovered: Recovered | None, cwd: Path, model: str | None) -> Session:
@@ -144,6 +167,9 @@ class Sessions:
 
     async def close_all(self, reason: str) -> None:
         """Close every session; used at the end of the server."""
+        self.watch(())
+        if self._recovering is not None:
+            await asyncio.wait({self._recovering})
         for session_id in list(self._open):
             await self.close(session_id, reason)
 

@@ -52,12 +52,12 @@ class Terms:
 class Turns:
     """Runs turns of one agent. `turn_id` is that of the running turn, None when idle."""
 
-    def __init__(self, agent: Agent, terms: Terms) -> None:
+    def __init__(self, agent: Agent, compaction: Compaction, terms: Terms) -> None:
         self._agent = agent
         self._terms = terms
         self._queue: deque[Prompt] = deque()
         self._running: asyncio.Task[Ending] | None = None
-        self._compaction = Compaction(agent)
+        self._compaction = compaction
         self._closed = False
         self._quiet = False
         self._next_model: Model | None = None
@@ -139,8 +139,11 @@ class Turns:
         agent = self._agent
 
         async def before_step() -> str | None:
+            # A summary is a request too: the budget is asked first.
+            if limit := self._terms.limit():
+                return limit
             await self._compaction.before_step()
-            return self._terms.limit() or self._compaction.stuck
+            return self._compaction.stuck
 
         return Turn(
             turn_id=turn_id,

@@ -56,7 +56,8 @@ def spec_of(order: Order, parent: Agent, settings: Settings) -> RunSpec:
         depth=parent.context.depth + 1,
         starter=order.starter,
         query_source=FORK if order.definition is None else f"agent:{order.definition.name}",
-        spawn_key=f"{session_id}:{order.call_id or task_id}",
+        # Some servers number their calls anew in each reply, so the place in the conversation belongs to the key.
+        spawn_key=f"{session_id}:{len(parent.conversation.messages)}:{order.call_id or task_id}",
         call_id=order.call_id,
     )
 

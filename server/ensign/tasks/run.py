@@ -33,6 +33,7 @@ class Birth:
 
     agent: Agent
     prompt: tuple[Message, ...]
+    compaction: Compaction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,16 +60,16 @@ async def live(task: Task, conditions: Conditions) -> TaskEnd:
             limits.timeout_s, lambda: task.interrupt.request(f"limit of {limits.timeout_s:g} seconds reached")
         )
         try:
-            ending = await run_turn(turn_of(task, birth.agent, conditions.settings), birth.prompt)
+            ending = await run_turn(turn_of(task, birth, conditions.settings), birth.prompt)
         finally:
             task.stopwatch.stop()
     return natural_end(task, ending)
 
 
-def turn_of(task: Task, agent: Agent, settings: SubagentSettings) -> Turn:
+def turn_of(task: Task, birth: Birth, settings: SubagentSettings) -> Turn:
     """The turn that a run is."""
     meter = task.meter
-    compaction = Compaction(agent)
+    agent, compaction = birth.agent, birth.compaction
 
     async def before_step() -> str | None:
         if meter is not None and (limit := meter.reached()):
