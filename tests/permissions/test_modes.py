@@ -24,34 +24,34 @@ def fixture_bench(tmp_path: Path) -> Bench:
     return make_bench(tmp_path)
 
 
-def call(bench: Bench, tool: str, effect: Effect, target: str, policy: Policy) -> Verdict:
+def call(bench: Bench, what: tuple[str, Effect, str], policy: Policy) -> Verdict:
+    tool, effect, target = what
     accesses = (Access(effect=effect, target=target),) if target else ()
     return bench.engine.judge(Question(tool=tool, effect=effect, accesses=accesses, cwd=bench.work), policy)
 
 
 @pytest.mark.parametrize(
-    ("mode", "read", "write", "command", "fetch", "outside"),
+    ("mode", "decisions"),
     [
-        (Mode.DEFAULT, A, K, K, K, K),
-        (Mode.ACCEPT_EDITS, A, A, K, K, K),
-        (Mode.PLAN, A, D, D, D, D),
-        (Mode.BYPASS, A, A, A, A, K),
-        (Mode.BUBBLE, A, K, K, K, K),
-        (Mode.DONT_ASK, A, D, D, D, D),
+        (Mode.DEFAULT, (A, K, K, K, K)),
+        (Mode.ACCEPT_EDITS, (A, A, K, K, K)),
+        (Mode.PLAN, (A, D, D, D, D)),
+        (Mode.BYPASS, (A, A, A, A, K)),
+        (Mode.BUBBLE, (A, K, K, K, K)),
+        (Mode.DONT_ASK, (A, D, D, D, D)),
     ],
 )
-def test_a_mode_decides_what_no_rule_does(  # noqa: PLR0917 - one row of the table
-    bench: Bench, mode: Mode, read: Decision, write: Decision, command: Decision, fetch: Decision, outside: Decision
-) -> None:
+def test_a_mode_decides_what_no_rule_does(bench: Bench, mode: Mode, decisions: tuple[Decision, ...]) -> None:
+    """Of reading, writing, running, fetching, and writing outside."""
     policy = bench.with_rules(mode=mode)
-    got = (
-        bench.file("Read", "f.txt", policy).decision,
-        bench.file("Write", "f.txt", policy).decision,
-        bench.judge("npm test", policy).decision,
-        call(bench, "WebFetch", Effect.NETWORK, "https://example.org/", policy).decision,
-        bench.file("Write", "../x", policy).decision,
+    verdicts = (
+        bench.file("Read", "f.txt", policy),
+        bench.file("Write", "f.txt", policy),
+        bench.judge("npm test", policy),
+        call(bench, ("WebFetch", Effect.NETWORK, "https://example.org/"), policy),
+        bench.file("Write", "../x", policy),
     )
-    assert got == (read, write, command, fetch, outside)
+    assert tuple(verdict.decision for verdict in verdicts) == decisions
 
 
 def test_plan_reads_by_command_too_and_no_rule_widens_it(bench: Bench) -> None:
@@ -81,9 +81,6 @@ def test_plan_reads_by_command_too_and_no_rule_widens_it(bench: Bench) -> None:
         "cat /etc/hosts": K,
     }
     assert {line: bench.judge(line, policy).decision for line in lines} == lines
-    assert [line for line in lines if bench.engine.read_only(line, bench.work, policy)] == [
-        line for line, want in lines.items() if want is A
-    ]
 
 
 def test_bypass_lifts_only_what_the_mode_asks(bench: Bench) -> None:
@@ -116,40 +113,44 @@ def test_dont_ask_allows_only_what_the_setting_lets_it(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize(
-    ("rules", "tool", "effect", "target", "decision"),
+    ("rules", "what", "decision"),
     [
-        (Rules(), "TodoWrite", Effect.SESSION, "", A),
-        (Rules(deny=("TodoWrite",)), "TodoWrite", Effect.SESSION, "", D),
-        (Rules(), "Agent", Effect.SESSION, "Explore", A),
-        (Rules(deny=("Agent(explore)",)), "Agent", Effect.SESSION, "Explore", D),
-        (Rules(deny=("Task(Explore)",)), "Agent", Effect.SESSION, "explore", D),
-        (Rules(ask=("Agent",), allow=("Agent(Plan)",)), "Agent", Effect.SESSION, "Plan", K),
-        (Rules(deny=("Agent(Explore)",)), "Agent", Effect.SESSION, "Explorer", A),
-        (Rules(allow=("WebFetch(domain:example.org)",)), "WebFetch", Effect.NETWORK, "https://example.org/x", A),
-        (Rules(allow=("WebFetch(domain:example.org)",)), "WebFetch", Effect.NETWORK, "https://EXAMPLE.org./x", A),
-        (Rules(allow=("WebFetch(domain:example.org)",)), "WebFetch", Effect.NETWORK, "https://a.example.org/", K),
-        (Rules(allow=("WebFetch(domain:*.example.org)",)), "WebFetch", Effect.NETWORK, "https://a.example.org/", A),
-        (Rules(allow=("WebFetch(domain:example.org)",)), "WebFetch", Effect.NETWORK, "https://example.org@evil/", K),
-        (Rules(allow=("WebFetch(domain:example.org)",)), "WebFetch", Effect.NETWORK, "https://example.org.evil/", K),
-        (Rules(allow=("WebFetch(domain:example.org)",)), "WebFetch", Effect.NETWORK, "https://evil\\@example.org/", D),
-        (Rules(allow=("WebFetch",)), "WebFetch", Effect.NETWORK, "file:///etc/passwd", D),
-        (Rules(allow=("WebFetch",)), "WebFetch", Effect.NETWORK, "gopher://x/", D),
-        (Rules(), "mcp__s__t", Effect.WRITE, "", K),
-        (Rules(), "mcp__s__t", Effect.READ, "", A),
-        (Rules(allow=("mcp__s__t",)), "mcp__s__t", Effect.WRITE, "", A),
-        (Rules(allow=("mcp__s",)), "mcp__s__t", Effect.WRITE, "", A),
-        (Rules(allow=("mcp__s__*",)), "mcp__s__t", Effect.WRITE, "", A),
-        (Rules(allow=("mcp__my",)), "mcp__my_server__x_y", Effect.WRITE, "", K),
-        (Rules(allow=("mcp__s__t",)), "mcp__s__t2", Effect.WRITE, "", K),
-        (Rules(allow=("Bash",)), "mcp__s__Bash", Effect.WRITE, "", K),
-        (Rules(allow=("Read",)), "mcp__s__Read", Effect.WRITE, "", K),
+        (Rules(), ("TodoWrite", Effect.SESSION, ""), A),
+        (Rules(deny=("TodoWrite",)), ("TodoWrite", Effect.SESSION, ""), D),
+        (Rules(), ("Agent", Effect.SESSION, "Explore"), A),
+        (Rules(deny=("Agent(explore)",)), ("Agent", Effect.SESSION, "Explore"), D),
+        (Rules(deny=("Task(Explore)",)), ("Agent", Effect.SESSION, "explore"), D),
+        (Rules(ask=("Agent",), allow=("Agent(Plan)",)), ("Agent", Effect.SESSION, "Plan"), K),
+        (Rules(deny=("Agent(Explore)",)), ("Agent", Effect.SESSION, "Explorer"), A),
+        (Rules(allow=("WebFetch(domain:example.org)",)), ("WebFetch", Effect.NETWORK, "https://example.org/x"), A),
+        (Rules(allow=("WebFetch(domain:example.org)",)), ("WebFetch", Effect.NETWORK, "https://EXAMPLE.org./x"), A),
+        (Rules(allow=("WebFetch(domain:example.org)",)), ("WebFetch", Effect.NETWORK, "https://a.example.org/"), K),
+        (Rules(allow=("WebFetch(domain:*.example.org)",)), ("WebFetch", Effect.NETWORK, "https://a.example.org/"), A),
+        (Rules(allow=("WebFetch(domain:example.org)",)), ("WebFetch", Effect.NETWORK, "https://example.org@evil/"), K),
+        (Rules(allow=("WebFetch(domain:example.org)",)), ("WebFetch", Effect.NETWORK, "https://example.org.evil/"), K),
+        (
+            Rules(allow=("WebFetch(domain:example.org)",)),
+            ("WebFetch", Effect.NETWORK, "https://evil\\@example.org/"),
+            D,
+        ),
+        (Rules(allow=("WebFetch",)), ("WebFetch", Effect.NETWORK, "file:///etc/passwd"), D),
+        (Rules(allow=("WebFetch",)), ("WebFetch", Effect.NETWORK, "gopher://x/"), D),
+        (Rules(), ("mcp__s__t", Effect.WRITE, ""), K),
+        (Rules(), ("mcp__s__t", Effect.READ, ""), A),
+        (Rules(allow=("mcp__s__t",)), ("mcp__s__t", Effect.WRITE, ""), A),
+        (Rules(allow=("mcp__s",)), ("mcp__s__t", Effect.WRITE, ""), A),
+        (Rules(allow=("mcp__s__*",)), ("mcp__s__t", Effect.WRITE, ""), A),
+        (Rules(allow=("mcp__my",)), ("mcp__my_server__x_y", Effect.WRITE, ""), K),
+        (Rules(allow=("mcp__s__t",)), ("mcp__s__t2", Effect.WRITE, ""), K),
+        (Rules(allow=("Bash",)), ("mcp__s__Bash", Effect.WRITE, ""), K),
+        (Rules(allow=("Read",)), ("mcp__s__Read", Effect.WRITE, ""), K),
     ],
 )
-def test_tools_are_ruled_by_their_whole_name(  # noqa: PLR0917 - one row of the table
-    bench: Bench, rules: Rules, tool: str, effect: Effect, target: str, decision: Decision
+def test_tools_are_ruled_by_their_whole_name(
+    bench: Bench, rules: Rules, what: tuple[str, Effect, str], decision: Decision
 ) -> None:
     policy = replace(bench.with_rules(), layers=(Layer(name="user", rules=rules),))
-    assert call(bench, tool, effect, target, policy).decision is decision
+    assert call(bench, what, policy).decision is decision
 
 
 def test_denied_agents_can_be_left_out_of_the_description(bench: Bench) -> None:
@@ -331,8 +332,6 @@ def test_a_child_is_never_wider_than_its_parent(bench: Bench) -> None:
         assert {bench.judge(line, child).decision for line in lines} == {D}
     planned = child_of(replace(bench.policy, mode=Mode.PLAN), definition(rules=own, mode=Mode.BYPASS))
     assert bench.judge("npm test", planned).decision is D
-    reading = child_of(replace(bench.policy, read_only=True), definition(rules=own))
-    assert bench.judge("npm test", reading).decision is D
     stripped = replace(child_of(bench.policy, definition()), layers=())
     assert bench.judge("rm x", stripped).decision is D
 

@@ -63,7 +63,6 @@ def child_policy(
         mode=mode,
         grants=session_grants if inherit_approvals and not replaces else (),
         denied=tuple(dict.fromkeys((*parent.denied, *_denied(parent)))),
-        read_only=parent.read_only,
         dont_ask_allows=allow_dont_ask and definition is not None and definition.source not in _CLAUDE,
     )
 

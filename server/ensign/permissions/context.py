@@ -24,7 +24,6 @@ class Context:
         grants: the remembered answers that are rules; whole lines are compared as text.
         folders: everything that counts as inside, as spelled and resolved.
         readable: the same and what may be read beside it.
-        reading_only: no write and no command that is not judged read-only.
     """
 
     policy: Policy
@@ -37,12 +36,8 @@ class Context:
 
     @property
     def reading_only(self) -> bool:
-        """Whether the call may only read."""
-        return self.policy.read_only or self.policy.mode is Mode.PLAN
-
-    def why_reading_only(self) -> str:
-        """For a refusal."""
-        return "this agent may only read" if self.policy.read_only else "the mode 'plan' allows reading only"
+        """Whether what is not known to read only is refused rather than asked."""
+        return self.policy.mode is Mode.PLAN
 
 
 def make(policy: Policy) -> Context:

@@ -7,15 +7,14 @@ workspace, the mode. Nothing here asks, waits or runs; the disk is touched only 
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from ensign.permissions import context, files, shell_reader
 from ensign.permissions.context import Context
 from ensign.permissions.files import FileUse, judge_file
-from ensign.permissions.findings import Finding, allowed, conclude, refused
+from ensign.permissions.findings import PLAN_READS, Finding, allowed, conclude, refused
 from ensign.permissions.paths import resolve
 from ensign.permissions.policy import Policy, Question
 from ensign.permissions.rules import READERS, WRITERS, Rule, RuleFault, domain_matches
@@ -53,13 +52,6 @@ class PermissionEngine:
         for access in question.accesses:
             found += self._access(access, question, ctx)
         return conclude(found, policy)
-
-    def read_only(self, line: str, cwd: Path, policy: Policy) -> bool:
-        """Whether a shell line only reads, inside the workspace: what `plan` and `Explore` may run."""
-        question = Question(
-            tool="Bash", effect=Effect.EXECUTE, accesses=(Access(effect=Effect.EXECUTE, target=line),), cwd=cwd
-        )
-        return self.judge(question, replace(policy, read_only=True)).decision is Decision.ALLOW
 
     def excluded_globs(self, policy: Policy, folder: Path, tool: str) -> tuple[str, ...]:
         """What a search by `tool` below `folder` must leave out: `.gitignore` lines anchored at `folder`."""
@@ -137,7 +129,7 @@ def _judge_tool(question: Question, ctx: Context) -> Finding:
         if _named(rule, question):
             return refused(text, f"the rule {rule.text!r} denies it", "rule", rule.text)
     if ctx.reading_only and question.effect in (Effect.WRITE, Effect.EXECUTE, Effect.NETWORK):
-        return refused(text, ctx.why_reading_only(), "mode")
+        return refused(text, PLAN_READS, "mode")
     for rule in ctx.grants:
         if _named(rule, question):
             return allowed(text, "allowed by an earlier answer", "grant", rule.text)
@@ -165,7 +157,7 @@ def _by_effect(question: Question, ctx: Context) -> Finding:
     if question.effect is Effect.READ:
         return allowed(text, "it only reads", "mode")
     if ctx.reading_only:
-        return refused(text, ctx.why_reading_only(), "mode")
+        return refused(text, PLAN_READS, "mode")
     if question.effect is Effect.WRITE and ctx.policy.mode is Mode.ACCEPT_EDITS and question.tool in WRITERS:
         return allowed(text, "the mode 'acceptEdits' allows writing", "mode")
     words = {Effect.WRITE: "may change things", Effect.EXECUTE: "runs a program", Effect.NETWORK: "uses the network"}
@@ -227,18 +219,3 @@ def _bad_address(question: Question) -> str | None:
         if urlsplit(access.target).scheme.lower() not in ("http", "https") or not _host(question):
             return "only http and https addresses are fetched"
     return None
-
-
-def explain(verdict: Verdict) -> dict[str, Any]:
-    """What `ensign explain --json` prints."""
-    return {
-        "decision": verdict.decision.value,
-        "reason": verdict.reason,
-        "rule": verdict.rule,
-        "by": verdict.by,
-        "suggestions": list(verdict.suggestions),
-        "parts": [
-            {"text": part.text, "decision": part.decision.value, "reason": part.reason, "rule": part.rule}
-            for part in verdict.parts
-        ],
-    }

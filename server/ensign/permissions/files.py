@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ensign.permissions import patterns
 from ensign.permissions.context import Context, protecting
-from ensign.permissions.findings import Finding, allowed, refused
+from ensign.permissions.findings import PLAN_READS, Finding, allowed, refused
 from ensign.permissions.paths import HARMLESS, Target, inside, proc_suffixes, protected, secret
 from ensign.permissions.rules import READERS, WRITERS, Rule, escape
 from ensign.protocol.access import Decision, Mode
@@ -70,7 +70,7 @@ def judge_file(use: FileUse, ctx: Context) -> Finding:
 
 def _no_writing(use: FileUse, ctx: Context) -> Finding | None:
     if ctx.reading_only:
-        return refused(use.text, ctx.why_reading_only(), "mode")
+        return refused(use.text, PLAN_READS, "mode")
     away = inside(use.target.real, ctx.off_limits) or inside(use.target.spelled, ctx.off_limits)
     if away and not inside(use.target.real, ctx.folders):
         return refused(use.text, f"{str(away)!r} is the main checkout, which this agent must not write", "containment")

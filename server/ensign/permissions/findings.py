@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from ensign.permissions.policy import Policy
 from ensign.protocol.access import Decision, Mode, Part, Verdict
 
+PLAN_READS = "the mode 'plan' allows reading only"
+
 _WEIGHT = {Decision.ALLOW: 0, Decision.ASK: 1, Decision.DENY: 2}
 
 
@@ -46,7 +48,7 @@ def settle(finding: Finding, policy: Policy) -> Finding:
     """Let the mode have its say on a piece that asks."""
     if finding.decision is not Decision.ASK:
         return finding
-    if finding.by_mode and policy.mode is Mode.BYPASS and not policy.read_only:
+    if finding.by_mode and policy.mode is Mode.BYPASS:
         return replace(
             finding,
             decision=Decision.ALLOW,

@@ -40,8 +40,6 @@ class Policy:
         protected: folders of ours that are protected like `.git/`, for example `ENSIGN_HOME`.
         grants: answers that hold here, as exact rules; they settle an ask, never a deny.
         denied: deny rules of every ancestor (P10).
-        read_only: reading alone, whatever the mode (`Explore`, `Plan`): commands that are not judged read-only are
-            refused rather than asked.
         dont_ask_allows: what `dontAsk` makes of the mode's questions: allow if True, deny if False.
         fold_case: the file system ignores case.
     """
@@ -56,6 +54,5 @@ class Policy:
     protected: tuple[Path, ...] = ()
     grants: tuple[str, ...] = ()
     denied: tuple[str, ...] = ()
-    read_only: bool = False
     dont_ask_allows: bool = False
     fold_case: bool = False

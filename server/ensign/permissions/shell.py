@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ensign.permissions import programs
 from ensign.permissions.context import Context, of_tool
-from ensign.permissions.findings import Finding, allowed, refused
+from ensign.permissions.findings import PLAN_READS, Finding, allowed, refused
 from ensign.permissions.folders import Folders, folders_of
 from ensign.permissions.irreversible import Irreversible, kind_of
 from ensign.permissions.rules import Form, Match, Rule, allows, base_name, protects, quoted
@@ -73,7 +73,7 @@ class LineJudge:
     def _or_refuse(self, finding: Finding) -> Finding:
         """Where only reading is allowed, what would ask about a command is refused."""
         if self.ctx.reading_only and finding.decision is Decision.ASK and finding.by in ("mode", "syntax", "effect"):
-            return refused(finding.text, f"{self.ctx.why_reading_only()}: {finding.reason}", "mode")
+            return refused(finding.text, f"{PLAN_READS}: {finding.reason}", "mode")
         return finding
 
     def command(self, command: Command, depth: int) -> list[Finding]:
@@ -169,7 +169,7 @@ class LineJudge:
         found += [self._doubt(doubt, command) for doubt in open_doubts]
         if self.ctx.reading_only:
             if not uses.read_only and uses.needs_rule and not open_doubts:
-                found.append(refused(command.text, f"{self.ctx.why_reading_only()}: not known to read only", "mode"))
+                found.append(refused(command.text, f"{PLAN_READS}: not known to read only", "mode"))
             return found or [allowed(command.text, "reads only", "mode")]
         taken_back = _irreversible(uses)
         if taken_back and not _names(rule, taken_back):

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from ensign.permissions import patterns, programs
 from ensign.permissions.context import Context
 from ensign.permissions.files import FileUse, denied_below, expand, judge_file, relevant, rule_hits
-from ensign.permissions.findings import Finding, refused
+from ensign.permissions.findings import PLAN_READS, Finding, refused
 from ensign.permissions.folders import Folders
 from ensign.permissions.paths import Target, inside, protected, resolve
 from ensign.permissions.rules import base_name
@@ -180,7 +180,7 @@ def _unknown(where: _Where, word: Word, text: str, *, write: bool) -> Finding:
         by_mode=not could_deny,
     )
     if where.ctx.reading_only:
-        return refused(text, f"{where.ctx.why_reading_only()}: {finding.reason}", "mode")
+        return refused(text, f"{PLAN_READS}: {finding.reason}", "mode")
     return finding
 
 
