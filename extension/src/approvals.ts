@@ -58,6 +58,11 @@ export class Approvals implements vscode.Disposable {
     this.set((await this.server.request("ensign/approval/list", {})).approvals);
   }
 
+  /** The views were shown or hidden: what waits may need another place. */
+  remind(): void {
+    void this.toastNext();
+  }
+
   /** Answer, after showing the rule where one would be saved. A question that is closed already is left alone. */
   async answer(id: string, outcome: Outcome, message = ""): Promise<void> {
     const request = this.find(id);

@@ -25,33 +25,14 @@ export function activate(context: vscode.ExtensionContext): void {
   const tasks: TasksView = new TasksView(server, sessions, approvals);
   const agents = new AgentsView(server);
   const chat: ChatView = new ChatView({ server, sessions, approvals, reports, extension: context.extensionUri, log });
-  const status = new Status(server, tasks, sessions);
-  const commands = registerCommands({
-    server,
-    sessions,
-    approvals,
-    reports,
-    explore,
-    secrets,
-    chat,
-    tasks,
-    agents,
-    log,
-  });
+  const parts = { server, sessions, approvals, reports, explore, secrets, chat, tasks, agents, log };
   context.subscriptions.push(
-    commands,
-    status,
-    chat,
-    agents,
-    tasks,
-    approvals,
+    registerCommands(parts),
+    new Status(server, tasks, sessions),
+    chat.onDidChangeVisibility(() => approvals.remind()),
+    tasks.tree.onDidChangeVisibility(() => approvals.remind()),
     diffs,
-    secrets,
-    explore,
-    reports,
-    sessions,
-    server,
-    log,
+    ...Object.values(parts),
   );
   void server.restart();
 }

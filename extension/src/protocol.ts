@@ -563,7 +563,7 @@ export interface TurnAccepted {
   turnId: string;
 }
 
-/** A definition as the Agents view and `ensign agents --json` show it. `tools` None means all that a subagent may */
+/** A definition as the Agents view and `ensign agents --json` show it. */
 export interface AgentInfo {
   name: string;
   description: string;
@@ -644,6 +644,31 @@ export interface ModelInfo {
 export interface ModelsListed {
   models: ModelInfo[];
   roles: Record<string, string>;
+}
+
+/** One judged piece of a call. */
+export interface ExplainedPart {
+  text: string;
+  decision: Decision;
+  reason: string;
+  rule: string | null;
+}
+
+export type Decision = "allow" | "ask" | "deny";
+
+/** What would be decided about a call, without running it (`ensign explain`). */
+export interface Explained {
+  decision: Decision;
+  reason: string;
+  rule: string | null;
+  parts: ExplainedPart[];
+}
+
+/** One line of `ensign doctor`; `detail` says what to do when it is not `ok`. */
+export interface Check {
+  name: string;
+  state: "ok" | "warning" | "failed";
+  detail: string;
 }
 
 /** `ensign/event`; `seq` has no gaps in a session. */

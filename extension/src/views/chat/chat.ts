@@ -24,6 +24,8 @@ interface Needs {
 }
 
 export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
+  private readonly visibilityChanged = new vscode.EventEmitter<void>();
+  readonly onDidChangeVisibility = this.visibilityChanged.event;
   private view: vscode.WebviewView | undefined;
   /** Whether the page listens; what it missed before comes with the snapshot. */
   private listening = false;
@@ -35,7 +37,9 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
   constructor(private readonly needs: Needs) {
     const { server, sessions } = needs;
     this.subscriptions = [
-      vscode.window.registerWebviewViewProvider(VIEW, this),
+      this.visibilityChanged,
+      // Hidden and shown again, a chat stands where it was left.
+      vscode.window.registerWebviewViewProvider(VIEW, this, { webviewOptions: { retainContextWhenHidden: true } }),
       server.onDidChangeState(() => this.tellServer()),
       server.onEvent((event) => this.collect(event)),
       sessions.onDidOpen((opened) => this.opened(opened)),
@@ -57,10 +61,7 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
       localResourceRoots: [vscode.Uri.joinPath(extension, "dist", "page")],
     };
     view.webview.onDidReceiveMessage((message: ToHost) => void this.safely(() => this.heard(message)));
-    view.onDidChangeVisibility(() => {
-      // A hidden page is gone; it asks anew when it is shown.
-      if (!view.visible) this.listening = false;
-    });
+    view.onDidChangeVisibility(() => this.visibilityChanged.fire());
     view.onDidDispose(() => {
       this.view = undefined;
       this.listening = false;

@@ -113,7 +113,7 @@ export class ApprovalsView {
 function detail({ detail: text, parts, title }: ApprovalRequest): Node[] {
   const lines = text.split("\n").length;
   const nodes: Node[] = [];
-  if (text.trim() !== "" && text.trim() !== title) {
+  if (text.trim() !== "" && !title.includes(text.trim())) {
     nodes.push(h("pre", { class: "approval-detail", tabindex: 0, "aria-label": "What would happen" }, text));
   }
   if (lines > MAX_SHOWN_LINES)

@@ -45,7 +45,7 @@ export class CardView {
   update(): void {
     const task = this.context.model.tasks.get(this.id);
     if (task === undefined) return;
-    this.element.className = `card card-${task.state}`;
+    this.element.dataset["state"] = task.state;
     if (CHOSEN_BY_NAME.test(task.color ?? "")) this.element.dataset["color"] = task.color ?? "";
     this.element.setAttribute("aria-label", `Subagent ${task.agent}: ${taskTitle(task)}`);
     this.name.textContent = task.name ?? task.agent;

@@ -36,7 +36,7 @@ export class ToolView {
   update(row: ToolRow): void {
     this.row = row;
     const note = row.state === "running" ? row.progress : row.deniedBy ? `denied by ${row.deniedBy}` : WORDS[row.state];
-    this.element.className = `tool tool-${row.state}`;
+    this.element.dataset["state"] = row.state;
     const glyph = icon(ICONS[row.state]);
     const title = h("span", { class: "tool-title" }, toolTitle(row));
     fill(this.summary, glyph, title, note !== "" && h("span", { class: "tool-note" }, note));
