@@ -1,4 +1,4 @@
-"""The one place in these tests that knows how a turn is built: a scripted model in memory, real conversation and loop."""
+"""The one place in these tests that knows how a turn is built: a scripted model in memory, the real loop."""
 
 from __future__ import annotations
 

@@ -135,6 +135,10 @@ async def provider() -> AsyncIterator[Provider]:
             await http.aclose()
 
 
+async def recorded(_call: ToolCall) -> None:
+    """Intents go nowhere here."""
+
+
 async def allowed(_question: Question) -> Answer:
     """Nothing here asks."""
     raise AssertionError
@@ -176,7 +180,7 @@ class Bench:
             ask=allowed,
             refused=lambda _tool: None,
             emit=self.events.append,
-            intend=lambda _call: None,
+            intend=recorded,
             files=FileView(agent_id="a", agent_name="main", registry=FileRegistry(home=root)),
             processes=Processes({}),
             cwd=root,

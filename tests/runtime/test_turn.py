@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+
 from ensign.protocol.errors import ModelError, ModelErrorKind
 from ensign.protocol.messages import StopReason, ToolCall, ToolMessage, ToolResult, UserMessage
 from ensign.runtime.gate import CallOutcome
 from ensign.runtime.turn import Ending
-
 from tests.runtime.bench import Bench, calls, never, text
 
 END = Ending(stop=StopReason.END_TURN)

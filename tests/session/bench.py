@@ -85,7 +85,8 @@ class Bench:
 
     async def settle(self) -> None:
         """Wait until nothing runs."""
-        await self.api.session_settle(wire.SessionRef(session_id=self.session_id))
+        async with asyncio.timeout(20):
+            await self.api.session_settle(wire.SessionRef(session_id=self.session_id))
 
     async def tasks(self) -> tuple[TaskRecord, ...]:
         """Every task of the session."""

@@ -7,11 +7,11 @@ import json
 from pathlib import Path
 
 import pytest
+
 from ensign.protocol import events, wire
 from ensign.protocol.errors import UserError
 from ensign.protocol.tasks import TaskState
 from ensign.testing.replies import Reply, calls
-
 from tests.session.bench import CHILD, Bench, bench, delegate
 
 
@@ -115,7 +115,7 @@ async def test_a_stopped_task_resumes_and_remembers_what_it_did(tmp_path: Path) 
             Reply(text="resumed report"),
         )
         await built.turn("go")
-        await built.until(events.StepStarted, lambda e: e.task_id is not None, count=2)
+        await built.server.reached("never")
         record = (await built.tasks())[0]
         await built.api.task_stop(wire.TaskStop(ids=(record.id,)))
         assert (await built.tasks())[0].state is TaskState.STOPPED
@@ -138,7 +138,7 @@ async def test_a_persons_stop_is_final_for_agents(tmp_path: Path) -> None:
     ) as built:
         built.server.route(CHILD, Reply(text="never", gate="never"))
         await built.turn("go")
-        await built.server.request(2)
+        await built.server.reached("never")
         await built.api.task_stop(wire.TaskStop(ids=("scout",)))
         await built.turn("continue it")
         assert "only a person can resume it" in built.tool_results(-1)[-1]
@@ -165,7 +165,7 @@ async def test_wrap_up_asks_once_for_the_report_with_tools_off(tmp_path: Path) -
     async with bench(tmp_path / "w", launch, Reply(text="ok"), Reply(text="noted")) as built:
         built.server.route(CHILD, Reply(text="never", gate="never"), Reply(text="what I have"))
         await built.turn("go")
-        await built.until(events.StepStarted, lambda e: e.task_id is not None)
+        await built.server.reached("never")
         record = (await built.tasks())[0]
         await built.api.task_wrap_up(wire.TaskRef(id=record.id))
         await built.settle()

@@ -13,7 +13,6 @@ from ensign.protocol.approvals import Outcome
 from ensign.protocol.messages import StopReason
 from ensign.protocol.tasks import TaskState
 from ensign.testing.replies import Reply, calls
-
 from tests.session.bench import CHILD, Bench, bench, delegate
 
 

@@ -7,7 +7,6 @@ from pathlib import Path
 from ensign.protocol.tasks import TaskState
 from ensign.tasks.fork import PLACEHOLDER
 from ensign.testing.replies import Reply, calls
-
 from tests.session.bench import bench, delegate
 
 DIRECTIVE = "fork-boilerplate"

@@ -31,7 +31,7 @@ def to_wire(value: Any) -> Any:
 
     Keys of mappings are data and stay as they are.
     """
-    kind = type(value)
+    kind: type[Any] = value.__class__
     if kind is str or value is None or kind is int or kind is bool or kind is float:
         return value
     if is_dataclass(kind):

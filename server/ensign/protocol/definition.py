@@ -81,12 +81,12 @@ class AgentDefinition:
     cwd: str | None = None
     skills: tuple[str, ...] = ()
     mcp_servers: tuple[str | Mapping[str, Any], ...] = ()
-    hooks: Mapping[str, Any] = field(default_factory=dict)
+    hooks: Mapping[str, Any] = field(default_factory=dict[str, Any])
     memory: Literal["user", "project", "local"] | None = None
     initial_prompt: str | None = None
     color: str | None = None
     unserved: tuple[str, ...] = ()
-    extra: Mapping[str, Any] = field(default_factory=dict)
+    extra: Mapping[str, Any] = field(default_factory=dict[str, Any])
     shadows: tuple[AgentDefinition, ...] = ()
     trusted: bool = True
     """False for project files of an untrusted workspace: mode `default`, no hooks, no own allow rules (D8)."""

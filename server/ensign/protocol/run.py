@@ -50,4 +50,4 @@ class RunSpec(Value):
     query_source: str
     spawn_key: str
     call_id: str | None = None
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict[str, Any])

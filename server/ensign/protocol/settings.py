@@ -20,7 +20,7 @@ class ProviderSettings(Value):
     kind: ProviderKind
     base_url: str = ""
     key_env: str = ""
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
     context_window: int | None = None
     models: tuple[str, ...] = ()
 
@@ -32,8 +32,8 @@ class ModelSettings(Value):
     default: str = ""
     small: str = ""
     large: str = ""
-    aliases: Mapping[str, str] = field(default_factory=dict)
-    providers: Mapping[str, ProviderSettings] = field(default_factory=dict)
+    aliases: Mapping[str, str] = field(default_factory=dict[str, str])
+    providers: Mapping[str, ProviderSettings] = field(default_factory=dict[str, ProviderSettings])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,5 +97,5 @@ class Settings:
     limits_timeout_s: float | None = None
     review_edits: Literal["auto", "ask"] = "auto"
     approval_toasts: Literal["all", "whenHidden", "never"] = "whenHidden"
-    hooks: Mapping[str, Any] = field(default_factory=dict)
-    mcp_servers: Mapping[str, Any] = field(default_factory=dict)
+    hooks: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    mcp_servers: Mapping[str, Any] = field(default_factory=dict[str, Any])

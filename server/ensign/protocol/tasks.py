@@ -29,6 +29,9 @@ class TaskState(StrEnum):
         return self in TERMINAL
 
 
+WINDOW_CLOSED = "window closed"
+"""Why runs were interrupted whose client has gone; when it is soon back they go on by themselves (B10)."""
+
 TERMINAL = frozenset(
     {TaskState.COMPLETED, TaskState.PARTIAL, TaskState.FAILED, TaskState.STOPPED, TaskState.INTERRUPTED}
 )

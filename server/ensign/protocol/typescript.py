@@ -8,7 +8,7 @@ import typing
 from dataclasses import MISSING, fields, is_dataclass
 from enum import Enum
 from pathlib import Path
-from typing import Any, Literal, Union, get_args, get_origin
+from typing import Any, Literal, Union, cast, get_args, get_origin
 
 from ensign.protocol import approvals, events, messages, tasks, wire
 from ensign.protocol.value import camel
@@ -24,7 +24,7 @@ class _Writer:
         self.done: dict[str, str] = {}
         self.names: dict[type, str] = {}
 
-    def name(self, cls: type) -> str:
+    def name(self, cls: type[Any]) -> str:
         if cls in self.names:
             return self.names[cls]
         clash = any(cls.__name__ == other for other in self.names.values())
@@ -60,7 +60,7 @@ class _Writer:
         if hint in _SCALARS:
             return _SCALARS[hint]
         if isinstance(hint, type) and (is_dataclass(hint) or issubclass(hint, Enum)):
-            return self.name(hint)
+            return self.name(cast("type[Any]", hint))
         return "unknown"
 
 
@@ -92,9 +92,10 @@ def render() -> str:
     """Return the whole of `protocol.ts`."""
     writer = _Writer()
     for module in (messages, approvals, tasks, events, wire):
-        for member in vars(module).values():
-            own = isinstance(member, type) and member.__module__ == module.__name__
-            if own and not member.__name__.startswith("_") and (is_dataclass(member) or issubclass(member, Enum)):
+        members: list[Any] = [one for one in vars(module).values() if isinstance(one, type)]
+        for member in members:
+            own = member.__module__ == module.__name__ and not member.__name__.startswith("_")
+            if own and (is_dataclass(member) or issubclass(member, Enum)):
                 writer.name(member)
     event = f"export type Event = {writer.type(events.Event)};\n"
     return HEADER + "\n" + "\n".join(writer.done.values()) + "\n" + event

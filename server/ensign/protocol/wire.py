@@ -223,8 +223,9 @@ class TurnAccepted(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentInfo(Value):
-    """A definition as the Agents view and `ensign agents --json` show it. `tools` None means all that a subagent may
-    use; `shadows` and `shadowed_by` hold paths or source names.
+    """A definition as the Agents view and `ensign agents --json` show it.
+
+    `tools` None means all that a subagent may use; `shadows` and `shadowed_by` hold paths or source names.
     """
 
     name: str

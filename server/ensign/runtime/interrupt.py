@@ -39,7 +39,7 @@ class Interrupt:
     def absorbs(self) -> bool:
         """Whether the cancellation that was just caught is ours alone; if so it is taken back."""
         task = asyncio.current_task()
-        if self.reason is None or self._task is None or task is not self._task:
+        if self.reason is None or task is None or task is not self._task:
             return False
         self._task = None
         return task.uncancel() == 0

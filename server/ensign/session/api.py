@@ -52,7 +52,7 @@ class Api:
     async def session_close(self, params: wire.SessionRef) -> wire.Empty:
         """Close a session; what runs in it is interrupted."""
         self.sessions.get(params.session_id)
-        await self.sessions.close(params.session_id, "interrupted (session closed)")
+        await self.sessions.close(params.session_id, "session closed")
         return wire.Empty()
 
     async def session_snapshot(self, params: wire.SessionRef) -> wire.SessionOpened:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from ensign.permissions.child import child_policy
 from ensign.permissions.policy import Question
@@ -67,12 +67,12 @@ def explain(
 def parsed(arguments: str) -> Mapping[str, Any]:
     """The arguments as an object."""
     try:
-        value = json.loads(arguments)
+        value: Any = json.loads(arguments)
     except ValueError as error:
         raise UserError(f"INPUT_JSON is not JSON: {error}") from error
     if not isinstance(value, dict):
         raise UserError('INPUT_JSON must be a JSON object, for example \'{"command": "ls"}\'')
-    return value
+    return cast("dict[str, Any]", value)
 
 
 def context(services: Services, tool: Tool, cwd: Path) -> ToolContext:

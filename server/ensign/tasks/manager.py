@@ -19,7 +19,7 @@ from ensign.tasks.order import Order
 from ensign.tasks.places import Places
 from ensign.tasks.record import first_record, spec_of
 from ensign.tasks.run import Birth, Conditions, end_of, live
-from ensign.tasks.task import Task, TaskEnd
+from ensign.tasks.task import BY_PERSON, Stop, Task, TaskEnd
 
 PERSON = "a person"
 GO_ON = "This comes from the Ensign runtime: you were interrupted and go on now. Check what was left half done first."
@@ -174,16 +174,17 @@ class TaskManager:
         """Stop a task and return once its run is dead; False when it had ended already."""
         if task.state.terminal or task.run is None:
             return False
-        if task.state is not TaskState.STOPPING:
-            task.stopped_by = by
-            task.move(TaskState.STOPPING, activity="stopping")
-            task.run.cancel()
+        _cancel(task, task.run, Stop(state=TaskState.STOPPED, reason=f"stopped by {by}"))
         await task.ended.wait()
         return True
 
-    async def stop_all(self, by: str) -> None:
-        """Stop every task that has not ended, side by side."""
-        await asyncio.gather(*(self.stop(task, by) for task in self.active()))
+    def interrupt_all(self, reason: str) -> list[Task]:
+        """Begin to end every run because what they run in goes away; return those whose end is to be awaited."""
+        active = self.active()
+        for task in active:
+            if task.run is not None:
+                _cancel(task, task.run, Stop(state=TaskState.INTERRUPTED, reason=reason))
+        return active
 
     def wrap_up(self, task: Task) -> None:
         """Have a task report now, with tools off.
@@ -272,3 +273,11 @@ class TaskManager:
         """Drop every ended task from memory."""
         for task in [task for task in self._tasks.values() if task.state.terminal]:
             self.forget(task)
+
+
+def _cancel(task: Task, run: asyncio.Task[TaskEnd], stop: Stop) -> None:
+    """Tell a run to end; the first to tell is the one that counts."""
+    if task.told_to_stop is None:
+        task.told_to_stop = stop
+        task.move(TaskState.STOPPING, activity="stopping")
+        run.cancel()

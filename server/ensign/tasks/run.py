@@ -123,9 +123,8 @@ def natural_end(task: Task, ending: Ending) -> TaskEnd:
 def end_of(task: Task, run: asyncio.Task[TaskEnd]) -> TaskEnd:
     """Read how the run's asyncio task ended; any exception is a `failed` run and nobody else's (A9)."""
     if run.cancelled():
-        if task.stopped_by.startswith("interrupted"):
-            return TaskState.INTERRUPTED, task.stopped_by
-        return TaskState.STOPPED, f"stopped by {task.stopped_by or 'the runtime'}"
+        stop = task.told_to_stop
+        return (stop.state, stop.reason) if stop is not None else (TaskState.FAILED, "its run was cancelled")
     error = run.exception()
     if error is None:
         return run.result()
@@ -140,6 +139,5 @@ def end_of(task: Task, run: asyncio.Task[TaskEnd]) -> TaskEnd:
 
 def describe(error: BaseException) -> str:
     """Name the first cause of an error, looking into groups."""
-    while isinstance(error, BaseExceptionGroup) and error.exceptions:
-        error = error.exceptions[0]
-    return f"{type(error).__name__}: {error}"
+    causes: tuple[BaseException, ...] = getattr(error, "exceptions", ())
+    return describe(causes[0]) if causes else f"{type(error).__name__}: {error}"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 from ensign.protocol import events
 from ensign.protocol.definition import AgentDefinition
@@ -21,8 +21,19 @@ from ensign.tasks.facts import FactsCollector
 from ensign.tasks.places import Places
 from ensign.tasks.states import checked
 
+BY_PERSON = "stopped by a person"
+"""Only a person takes such a stop back (B3)."""
+
 FLUSH_S = 0.05
 """How long changes of activity gather before they are told; changes of state are told at once."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stop:
+    """That a run was told to end: `stopped` by somebody, or `interrupted` because what it runs in goes away."""
+
+    state: Literal[TaskState.STOPPED, TaskState.INTERRUPTED]
+    reason: str
 
 
 class Task:
@@ -52,7 +63,7 @@ class Task:
         self.run: asyncio.Task[TaskEnd] | None = None
         self.ended = asyncio.Event()
         self.detached = asyncio.Event()
-        self.stopped_by = ""
+        self.told_to_stop: Stop | None = None
         self.notification = ""
         """Under which id its last end is announced to its parent; empty when it is not."""
         self.report = ""
@@ -100,7 +111,7 @@ class Task:
         self.inbox = Inbox()
         self.interrupt = Interrupt()
         self.ended = asyncio.Event()
-        self.stopped_by = ""
+        self.told_to_stop = None
         self.report = ""
         self.partial = []
 
