@@ -96,7 +96,7 @@ def render() -> str:
         for member in members:
             own = member.__module__ == module.__name__ and not member.__name__.startswith("_")
             if own and (is_dataclass(member) or issubclass(member, Enum)):
-                writer.name(member)
+                writer.name(cast("type[Any]", member))
     event = f"export type Event = {writer.type(events.Event)};\n"
     return HEADER + "\n" + "\n".join(writer.done.values()) + "\n" + event
 
