@@ -7,6 +7,7 @@ import type { Server } from "./server";
 import { OUTCOME_LABELS, bracketed, fitsToast, inert, plural, toastText } from "./text";
 
 const SHOW_DIFF = "Show diff";
+const HIDE_TOASTS = "notifications.hideToasts";
 const REVIEW = "Review…";
 
 const MEANING: Readonly<Record<Outcome, string>> = {
@@ -60,6 +61,7 @@ export class Approvals implements vscode.Disposable {
 
   /** The views were shown or hidden: what waits may need another place. */
   remind(): void {
+    if (this.toasted !== undefined && !this.wantsToast()) void vscode.commands.executeCommand(HIDE_TOASTS);
     void this.toastNext();
   }
 
@@ -102,13 +104,15 @@ export class Approvals implements vscode.Disposable {
   }
 
   private set(requests: ApprovalRequest[]): void {
+    const closed = this.requests.filter(({ id }) => requests.every((request) => request.id !== id));
     this.requests = requests;
+    void this.diffs.close(closed.map(({ id }) => id));
     void vscode.commands.executeCommand("setContext", "ensign.waiting", requests.length > 0);
     this.changed.fire();
     if (this.toasted !== undefined && this.find(this.toasted) === undefined) {
       // No API closes one toast. Hidden ones stay in the notification centre, and a late click there does nothing.
       this.toasted = undefined;
-      void vscode.commands.executeCommand("notifications.hideToasts");
+      void vscode.commands.executeCommand(HIDE_TOASTS);
     }
     void this.toastNext();
   }

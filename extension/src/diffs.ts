@@ -25,6 +25,19 @@ export class Diffs implements vscode.TextDocumentContentProvider, vscode.Disposa
     await vscode.commands.executeCommand("vscode.diff", side("before"), side("after"), `${title} (proposed)`);
   }
 
+  /** Close the diffs of questions that are answered. */
+  async close(ids: readonly string[]): Promise<void> {
+    if (ids.length === 0) return;
+    const tabs = vscode.window.tabGroups.all.flatMap((group) => group.tabs);
+    const answered = tabs.filter(
+      ({ input }) =>
+        input instanceof vscode.TabInputTextDiff &&
+        input.modified.scheme === SCHEME &&
+        ids.some((id) => input.modified.query.endsWith(`&${id}`)),
+    );
+    if (answered.length > 0) await vscode.window.tabGroups.close(answered, true);
+  }
+
   provideTextDocumentContent(uri: vscode.Uri): string {
     return this.shown.get(uri.toString()) ?? "";
   }

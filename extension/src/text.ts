@@ -76,16 +76,15 @@ export function taskLine(task: TaskRecord, now: number): string {
     case "failed":
     case "stopped":
     case "interrupted":
-      return ended(task, now);
+      return ended(task);
     default:
       return never(task.state);
   }
 }
 
-function ended(task: TaskRecord, now: number): string {
+function ended(task: TaskRecord): string {
   const parts: string[] = [task.state];
   if (task.reason) parts.push(task.reason);
-  parts.push(duration(elapsed(task, now)));
   if (task.filesChanged.length > 0) parts.push(`${plural(task.filesChanged.length, "file")} changed`);
   return parts.join(" · ");
 }

@@ -41,7 +41,8 @@ export function taskItem(
   const item = new vscode.TreeItem(taskTitle(task), Collapsed);
   const line = taskLine(task, now);
   item.id = task.id;
-  item.description = `${task.agent} · ${line}`;
+  const took = TERMINAL.has(task.state) ? ` · ${duration(elapsed(task, now))}` : "";
+  item.description = `${task.agent} · ${line}${took}`;
   item.iconPath = new vscode.ThemeIcon(ICONS[task.state], color(task.color));
   item.tooltip = tooltip(task, line, now);
   item.contextValue = contextOf(task, waiting, can).join(" ");
