@@ -241,6 +241,8 @@ class FakeApp:
         self._note(params)
         task_id = f"t{len(self.tasks) + 1}"
         self.task(task_id, agent=params.agent)
+        if params.prompt == "end at once":
+            self.task(task_id, agent=params.agent, state=TaskState.FAILED, reason="at once")
         return wire.TaskStarted(task_id=task_id, session_id="s1")
 
     async def task_list(self, params: wire.TaskList) -> wire.TasksListed:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+from ensign.lsp.framing import MAX_FRAME
+from ensign.protocol.ports import EditOutcome
 from tests.lsp.conftest import Near
 
 URI = "file:///project/a.py"
@@ -76,6 +79,29 @@ async def test_a_change_of_what_is_not_open_is_not_guessed_at(near: Near) -> Non
     assert await settled(near) == []
     client.notify("textDocument/didChange", {"textDocument": document, "contentChanges": [{"text": "whole"}]})
     assert await settled(near) == [("changed", "/project/a.py", 2, "whole")]
+
+
+async def test_edits_of_a_document_whose_change_was_refused_are_refused_until_it_is_whole_again(near: Near) -> None:
+    client = near.client
+    await client.initialize(capabilities={"workspace": {"applyEdit": True}})
+    client.notify("textDocument/didOpen", opened(URI, "x"))
+    await settled(near)
+    start = (
+        b'{"jsonrpc":"2.0","method":"textDocument/didChange","params":{"textDocument":{"uri":"%b","version":2},"'
+        % (URI.encode())
+    )
+    client.write(b"Content-Length: %d\r\n\r\n" % (MAX_FRAME + 1) + start + b"x" * (MAX_FRAME + 1 - len(start)))
+    await settled(near)
+    assert near.app.editor is not None
+    edit: dict[str, Any] = {"path": Path("/project/a.py"), "version": 1, "before": "x", "after": "y", "label": "l"}
+    refused = EditOutcome(applied=False, reason="'/project/a.py' was changed in the editor; read it again")
+    assert await near.app.editor.apply(**edit) == refused
+    client.replies["workspace/applyEdit"] = lambda params: {"applied": True}
+    whole = {"textDocument": {"uri": URI, "version": 3}, "contentChanges": [{"text": "x"}]}
+    client.notify("textDocument/didChange", whole)
+    await settled(near)
+    edit["version"] = 3
+    assert await near.app.editor.apply(**edit) == EditOutcome(applied=True)
 
 
 async def test_positions_are_utf_16_whatever_else_a_client_offers(near: Near) -> None:

@@ -13,7 +13,7 @@ from tests.lsp.conftest import Near
 from tests.lsp.raw import Message, RawClient
 from tests.lsp.test_documents import change, opened
 
-URI = "file:///project/a%2Bb.py"
+URI = "file:///project/%61+b.py"  # as no library of ours would write it
 PATH = Path("/project/a+b.py")
 BEFORE = "one\ntwo\nthree\n"
 AFTER = "one\n2\nthree\n"

@@ -206,6 +206,25 @@ async def test_a_task_without_a_report_says_how_it_ended(near: Near) -> None:
     assert await client.sent("window/showMessage") == [{"type": 2, "message": said}]
 
 
+async def test_a_task_that_ended_before_its_id_was_known_is_told_too(near: Near) -> None:
+    client = await ready(near)
+    await execute(client, "ensign.server.ask", {"prompt": "end at once"})
+    said = "general-purpose: find it: failed (at once)"
+    assert await client.sent("window/showMessage") == [{"type": 2, "message": said}]
+
+
+async def test_a_task_that_goes_on_is_progress_again(near: Near) -> None:
+    """Nothing is kept of one that ended; pygls keeps every token."""
+    client = await ready(near)
+    client.replies["window/workDoneProgress/create"] = lambda params: None
+    for count in (1, 2):
+        near.app.task("t1")
+        await client.sent("$/progress", 3 * count - 1)
+        near.app.task("t1", state=TaskState.COMPLETED)
+        await client.sent("$/progress", 3 * count)
+    assert len(await client.sent("window/workDoneProgress/create", 2)) == 2
+
+
 async def test_a_task_is_progress_that_can_be_cancelled(near: Near) -> None:
     client = await ready(near)
     client.replies["window/workDoneProgress/create"] = lambda params: None

@@ -216,6 +216,17 @@ async def test_a_frame_over_the_limit_is_refused_by_its_id(near: Near) -> None:
     assert "result" in await near.client.request("ensign/session/list", {})
 
 
+async def test_a_key_is_in_no_log(near: Near, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("DEBUG")
+    await near.client.initialize()
+    secret = {"provider": "openai", "key": "sk-very-secret"}
+    assert await near.client.request("ensign/model/key", secret) == {"result": {}}
+    assert (await near.client.request("ensign/model/key", {**secret, "provider": 7}))["error"]["code"] == -32602
+    near.client.write(b"lost sk-very-secret" + framed(b'{"key": "sk-very-secret"'))
+    await near.client.until(lambda m: m.get("id", 0) is None, 2)
+    assert "sk-very-secret" not in caplog.text + str(near.client.received)
+
+
 async def test_a_message_of_20_megabytes_arrives(near: Near) -> None:
     await near.client.initialize()
     text = "wörd " * 4_000_000

@@ -19,7 +19,8 @@ Stop = Callable[[str, int], None]
 
 _PARENT_EVERY_S = 0.5
 _CLOSE_S = 10.0
-_FLUSH_S = 0.5
+_FLUSH_S = 2.0
+"""For a client that reads slowly; one that is gone is not waited for."""
 _HANDSHAKE_S = 10.0
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import ensign
 from ensign.lsp.client import read_client
 from ensign.lsp.guard import INVALID_REQUEST, RpcError, params_object
+from ensign.protocol.tasks import WINDOW_CLOSED
 
 if TYPE_CHECKING:
     from ensign.lsp.client import Client
@@ -19,7 +20,7 @@ EXPLORE = "ensign.server.explore"
 ASK = "ensign.server.ask"
 COMMANDS = (EXPLORE, ASK, *(f"ensign.server.{name}" for name in ("tasks", "stop", "resume", "send")))
 
-CLOSED = "window closed"
+CLOSED = WINDOW_CLOSED
 """What runs are told that end with their client (B10), however it left."""
 
 _SHUTDOWN_S = 1.5
