@@ -90,14 +90,17 @@ async function selectedByPythonExtension(): Promise<string | undefined> {
   }
 }
 
-/** Return why this interpreter cannot run the server, or undefined. */
+/**
+ * Return why this interpreter cannot run the server, or undefined. A few packages stand for all that the server needs:
+ * they come together, and looking for them without importing them costs no time at each start.
+ */
 async function probe(python: string, bundle: string | undefined, cwd: string): Promise<string | undefined> {
   const script = [
     "import sys",
     "assert sys.version_info >= (3, 11), 'Python ' + sys.version.split()[0] + ' is older than 3.11'",
     ...(bundle === undefined ? ["import ensign"] : [`sys.path.insert(0, ${JSON.stringify(bundle)})`, "import ensign"]),
     "import importlib.util as u",
-    "missing = [m for m in ('pygls', 'pydantic', 'httpx', 'yaml') if u.find_spec(m) is None]",
+    "missing = [m for m in ('pygls', 'pydantic', 'httpcore', 'yaml', 'tree_sitter') if u.find_spec(m) is None]",
     "assert not missing, 'missing packages: ' + ', '.join(missing)",
   ].join("\n");
   try {

@@ -69,7 +69,8 @@ function userView(row: UserRow, context: PageContext): RowView {
 }
 
 function newsView(row: NewsRow): HTMLElement {
-  const title = /<summary>([^<]*)<\/summary>/.exec(row.text)?.[1] ?? "News of a background task";
+  const tasks = [...row.text.matchAll(/^task: (.+)$/gm)].map(([, description]) => description);
+  const title = tasks.length === 0 ? "News of a background task" : `Came back: ${tasks.join(", ")}`;
   return h("details", { class: "news" }, h("summary", {}, icon("bell"), title), h("pre", { tabindex: 0 }, row.text));
 }
 
