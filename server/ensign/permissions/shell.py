@@ -64,7 +64,7 @@ class LineJudge:
             Finding(
                 text=text,
                 decision=Decision.ASK,
-                reason=f"it cannot be judged with certainty: {fault.reason}",
+                reason=f"it cannot be judged with certainty ({fault.reason})",
                 by="syntax",
                 by_mode=not fault.hidden,
             )

@@ -13,6 +13,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from ensign.permissions.shell_case import Cases
 from ensign.permissions.shell_tokens import LexError, Piece, Token, to_word
 from ensign.permissions.shell_words import Fault
 
@@ -25,12 +26,12 @@ _PARAMETER = re.compile(r"#?(?:[A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*?$!#-])(?=\}|:?[
 _NUMBER_ONLY = re.compile(r"[0-9+\-*/% ()]*")
 _CODE = re.compile(r"x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|([0-7]{1,3})")
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "f": "\f", "v": "\v"}
+_MAX_WORDS = 1000
+"""Beyond it a judgement would take longer than a person notices; the line asks instead."""
+_CONTINUED = "\\\n"
 _BLANKS = " \t"
 _OPERATOR_STARTS = frozenset(";&|<>()\n")
 _PLAIN = re.compile(r"[A-Za-z0-9_./:=,+@%^-]+")
-_CONTROL = frozenset((";", "&", "&&", "||", "|", "|&", "\n", "(", ")"))
-_NEXT_PATTERN = frozenset((";;", ";&", ";;&"))
-_KEYWORDS = frozenset(("if", "then", "else", "elif", "while", "until", "do", "{", "!", "time"))
 _DELIMITER = re.compile(r"""[ \t]*(['"]?)([A-Za-z_][A-Za-z0-9_.-]*)\1(?=[\s;&|<>)]|$)""")
 
 
@@ -52,6 +53,7 @@ class Lexer:
     _inner: list[list[Token]] = field(default_factory=list[list[Token]])
     _depth: int = 0
     _backquoted: bool = False
+    _words: int = 0
 
     def run(self) -> list[Token]:
         """Return the tokens of the line.
@@ -72,15 +74,15 @@ class Lexer:
         if self._depth > 12:
             raise LexError("substitutions are nested too deeply")
         text, tokens, waiting, level = self.text, list[Token](), list[_Heredoc](), 0
-        cases: list[str] = []
+        cases = Cases(text)
         while at < len(text):
             char = text[at]
-            if char in _BLANKS:
-                at += 1
+            if blank := self._blank(at):
+                at += blank
             elif char == "#":
                 at = self._line_end(at)
-            elif cases and cases[-1] == "pattern" and char in "(|)":
-                at = _pattern_mark(char, at, tokens, cases)
+            elif cases.in_pattern and char in "(|)":
+                at = cases.mark(char, at, tokens)
             elif closer and char == closer and level == 0:
                 if waiting:
                     raise LexError("a here-document is not closed")
@@ -89,48 +91,20 @@ class Lexer:
                 level += (operator == "(") - (operator == ")")
                 if level < 0:
                     return tokens, at
-                if operator in _NEXT_PATTERN:
-                    _next_pattern(operator, cases)
+                cases.operator(operator)
                 token = Token(start=at, end=at + len(operator), operator=operator)
                 tokens.append(token)
                 at = self._after_operator(token, waiting)
             else:
                 at = self._token(at, tokens)
-                self._follow_case(tokens, cases)
-        if waiting or closer or cases:
+                cases.word(tokens)
+        if waiting or closer or cases.open:
             raise LexError("something is not closed")
         return tokens, at
 
-    def _follow_case(self, tokens: list[Token], cases: list[str]) -> None:
-        """Keep track of `case WORD in PATTERN) … ;; esac` as its words come by."""
-        token = tokens[-1]
-        raw = self.text[token.start : token.end]
-        state = cases[-1] if cases else ""
-        if state == "subject":
-            cases[-1] = "in"
-        elif state == "in":
-            if raw != "in":
-                raise LexError("'case' without 'in'")
-            cases[-1] = "pattern"
-            tokens.append(Token(start=token.end, end=token.end, operator=";"))
-        elif state == "pattern":
-            token.pattern = raw != "esac" or not self._first(tokens)
-            if not token.pattern:
-                cases.pop()
-        elif self._first(tokens):
-            if raw == "case":
-                cases.append("subject")
-            elif raw == "esac" and state == "body":
-                cases.pop()
-
-    def _first(self, tokens: list[Token]) -> bool:
-        """Whether the last token stands where a command begins."""
-        for token in reversed(tokens[:-1]):
-            if token.operator:
-                return token.operator in _CONTROL or token.operator.startswith(";")
-            if self.text[token.start : token.end] not in _KEYWORDS:
-                return False
-        return True
+    def _blank(self, at: int) -> int:
+        """How many characters of a blank, or of a line's continuation, stand here."""
+        return 1 if self.text[at] in _BLANKS else 2 if self.text.startswith(_CONTINUED, at) else 0
 
     def _line_end(self, at: int) -> int:
         end = self.text.find("\n", at)
@@ -151,10 +125,15 @@ class Lexer:
         return at
 
     def _token(self, start: int, tokens: list[Token]) -> int:
+        self._words += 1
+        if self._words > _MAX_WORDS:
+            raise LexError("it is too long to be judged")
         outer, self._inner = self._inner, []
         pieces, at = self._word(start)
         if at == start:
             raise LexError("a character stands where none can")
+        while self.text.endswith(_CONTINUED, start, at):
+            at -= len(_CONTINUED)
         tokens.append(Token(start=start, end=at, pieces=pieces, inner=self._inner))
         self._inner = outer
         return at
@@ -167,12 +146,13 @@ class Lexer:
         return found.end()
 
     def _heredoc_body(self, at: int, doc: _Heredoc) -> int:
-        start = at
+        start, continued = at, False
         while True:
             end = self._line_end(at)
             line = self.text[at:end]
-            if (line.lstrip("\t") if doc.strip else line) == doc.delimiter:
+            if (line.lstrip("\t") if doc.strip else line) == doc.delimiter and not continued:
                 break
+            continued = not doc.quoted and (len(line) - len(line.rstrip("\\"))) % 2 == 1
             if end == len(self.text):
                 raise LexError("a here-document is not closed")
             at = end + 1
@@ -209,6 +189,8 @@ class Lexer:
                 at = end + 1
             elif char == '"':
                 at = self._double_quotes(at + 1, pieces)
+            elif text.startswith(_CONTINUED, at):
+                at += 2
             elif char == "\\":
                 if at + 1 >= len(text):
                     raise LexError("nothing follows a backslash")
@@ -241,6 +223,8 @@ class Lexer:
     def _in_double_quotes(self, at: int, pieces: list[Piece], *, stop: str) -> int:
         """Read one piece; `stop` are the characters that end a plain stretch beside `$`, backquote and backslash."""
         char = self.text[at]
+        if self.text.startswith(_CONTINUED, at):
+            return at + 2
         if char == "$":
             return self._dollar(at, pieces, quoted=True)
         if char == "`":
@@ -369,19 +353,6 @@ class Lexer:
         if text[at : at + 1] == "c":
             out.append(chr(ord(text[at + 1]) & 0x1F) if at + 1 < len(text) else "")
             return at + 2
-        out.append(_ESCAPES.get(text[at : at + 1], text[at : at + 1]))
+        char = text[at : at + 1]
+        out.append(_ESCAPES.get(char) or (char if char in "\\'\"?" else "\\" + char))
         return at + 1
-
-
-def _pattern_mark(char: str, at: int, tokens: list[Token], cases: list[str]) -> int:
-    """Step over `(` and `|` around patterns; `)` ends them."""
-    if char == ")":
-        cases[-1] = "body"
-        tokens.append(Token(start=at, end=at + 1, operator=";"))
-    return at + 1
-
-
-def _next_pattern(operator: str, cases: list[str]) -> None:
-    if not cases or cases[-1] != "body":
-        raise LexError(f"{operator!r} stands where it cannot")
-    cases[-1] = "pattern"

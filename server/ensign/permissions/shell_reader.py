@@ -11,7 +11,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING
 
 from ensign.permissions.programs import names
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from tree_sitter import Tree
 
 _SETTERS = names("read mapfile readarray declare typeset local export readonly let eval source . unset getopts")
+_MAX_SUSPECTS = 4000
+_MAX_MOVES = 12
 _OPENERS = frozenset(("if", "then", "else", "elif", "while", "until", "do", "{", "!", "time"))
 _CLOSERS = frozenset(("fi", "done", "}", "esac"))
 _REFUSED = {
@@ -54,16 +56,15 @@ def read(text: str, parse: Callable[[bytes], Tree], variables: Mapping[str, str]
     odd = suspicious(text)
     if odd:
         text = "".join(char if suspicious(char) is None else " " for char in text)
-    joined = _join_lines(text)
     faults = [Fault(reason=f"holds {odd}")] if odd else []
-    raw = joined.encode("utf-8", "replace")
+    raw = text.encode("utf-8", "replace")
     lexer = Lexer(raw.decode("latin-1"), {name: _bytes(value) for name, value in variables.items()})
     try:
         runs = _Runs(lexer)
         runs.group(lexer.run(), ())
     except LexError as error:
-        loose = tuple(_loosely(joined))
-        return Script(commands=(), faults=(*faults, Fault(reason=f"cannot be read: {error}")), suspects=loose)
+        loose = tuple(islice(_loosely(text), _MAX_SUSPECTS))
+        return Script(commands=(), faults=(*faults, Fault(reason=str(error))), suspects=loose)
     faults += lexer.faults
     check = compare(
         parse(raw).root_node, Reading(spans=runs.spans, heads=runs.heads, keywords=runs.keywords, tests=runs.tests)
@@ -72,33 +73,12 @@ def read(text: str, parse: Callable[[bytes], Tree], variables: Mapping[str, str]
     if any(_sets(command, runs.loops) for command in runs.commands):
         faults.append(Fault(reason="a loop's variable is set in another way"))
     doubtful = any(fault.hidden for fault in (*check, *lexer.faults))
-    suspects = tuple(_loosely(joined)) if doubtful else ()
+    suspects = tuple(islice(_loosely(text), _MAX_SUSPECTS)) if doubtful else ()
     return Script(commands=tuple(runs.commands), faults=tuple(faults), suspects=suspects)
 
 
 def _bytes(value: str) -> str:
     return value.encode("utf-8", "replace").decode("latin-1")
-
-
-def _join_lines(text: str) -> str:
-    """Remove backslash-newline as the shell does: everywhere but in single quotes, comments and literal documents.
-
-    Where those could matter the joined text may be wrong; a wrong reading differs from the grammar's and asks.
-    """
-    if "\\\n" not in text:
-        return text
-    out, at, single, double = list[str](), 0, False, False
-    while at < len(text):
-        char = text[at]
-        if char == "\\" and not single:
-            out.append("" if text[at + 1 : at + 2] == "\n" else text[at : at + 2])
-            at += 2
-            continue
-        single ^= char == "'" and not double
-        double ^= char == '"' and not single
-        out.append(char)
-        at += 1
-    return "".join(out)
 
 
 def _decoded(found: re.Match[str]) -> str:
@@ -115,7 +95,7 @@ def _loosely(text: str) -> Iterator[tuple[Word, ...]]:
     for part in (part for reading in readings for part in _LOOSE.split(reading)):
         words = re.sub(r"['\"\\]", "", part).split()
         for start in range(min(len(words), 40)):
-            yield tuple(literal(word) for word in words[start:])
+            yield tuple(literal(word) for word in words[start : start + 40])
 
 
 @dataclass(slots=True)
@@ -215,7 +195,8 @@ class _Runs:
         moves = (*moves, *_moves(command, certain=plain and around.operator == "&&", loop=around.loop))
         if around.operator not in ("&&", "|", "|&") or around.loop:
             moves = tuple(replace(move, certain=False) for move in moves)
-        return moves, command.words
+        # So many changes of directory lead anywhere.
+        return (moves if len(moves) <= _MAX_MOVES else (Move(to=None, certain=False),)), command.words
 
     def _without_keywords(self, words: list[Token], faults: list[Fault]) -> list[Token]:
         while words:
@@ -279,7 +260,7 @@ class _Runs:
             self._test(tokens, words, faults)
         starts = [token.start for token in tokens] + [op.start for op, _ in run.redirects]
         ends = [token.end for token in tokens] + [(word or op).end for op, word in run.redirects]
-        text = readable(self.lexer.text[min(starts, default=0) : max(ends, default=0)])
+        text = readable(self.lexer.text[min(starts, default=0) : max(ends, default=0)]).replace("\\\n", "")
         redirects = tuple(self._redirect(op, word, faults) for op, word in run.redirects)
         return Command(
             text=text,
