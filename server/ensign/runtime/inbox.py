@@ -15,42 +15,47 @@ class Inbox:
     message is either taken by a step or known to be undelivered, also in the moment a run ends.
     """
 
-    __slots__ = ("_closed", "_on_taken", "_waiting")
+    __slots__ = ("_closed", "_waiting")
 
     def __init__(self) -> None:
-        self._waiting: deque[UserMessage] = deque()
+        self._waiting: deque[tuple[UserMessage, bool]] = deque()
         self._closed = False
 
-    def put(self, message: UserMessage) -> bool:
+    @property
+    def rousing(self) -> bool:
+        """Whether something waits that an idle agent is to be woken for."""
+        return any(rouses for _, rouses in self._waiting)
+
+    def put(self, message: UserMessage, *, rouses: bool = True) -> bool:
         """Queue a message; False when the agent takes no more."""
         if self._closed:
             return False
-        self._waiting.append(message)
+        self._waiting.append((message, rouses))
         return True
 
     def withdraw(self, message_id: str) -> bool:
         """Take back the message that delivers this id; False when it was taken already."""
-        left = [message for message in self._waiting if message_id not in message.delivers]
+        left = deque(entry for entry in self._waiting if message_id not in entry[0].delivers)
         found = len(left) < len(self._waiting)
-        self._waiting = deque(left)
+        self._waiting = left
         return found
 
     def holds(self, message_id: str) -> bool:
         """Whether the message that delivers this id is still waiting."""
-        return any(message_id in message.delivers for message in self._waiting)
+        return any(message_id in message.delivers for message, _ in self._waiting)
 
     def take(self, add: Callable[[UserMessage], None]) -> int:
         """Hand every waiting message to `add`, in order, and return how many there were."""
         taken = 0
         while self._waiting:
-            add(self._waiting.popleft())
+            add(self._waiting.popleft()[0])
             taken += 1
         return taken
 
     def close(self) -> list[UserMessage]:
         """Accept no more; return what was never taken."""
         self._closed = True
-        left = list(self._waiting)
+        left = [message for message, _ in self._waiting]
         self._waiting.clear()
         return left
 

@@ -28,7 +28,7 @@ from ensign.session.authority import Authority
 from ensign.session.services import Services
 from ensign.store.replay import Replay
 from ensign.tasks.filter import refusal, select
-from ensign.tasks.fork import fork_conversation
+from ensign.tasks.fork import directive, fork_conversation
 from ensign.tasks.order import FORK, Order
 from ensign.tasks.run import Birth
 from ensign.tasks.task import Task
@@ -157,12 +157,18 @@ class AgentFactory:
             effort=effort,
         )
         task.change(model=model.id)
-        first = f"{definition.initial_prompt.strip()}\n\n{order.prompt}" if definition.initial_prompt else order.prompt
-        return _birth(agent, UserMessage(text=first, origin="parent"), hooks)
+        return _birth(agent, (self.first_message(task),), hooks)
+
+    def first_message(self, task: Task) -> UserMessage:
+        """What a subagent is told first; a fork that never came to its first step is told so late, but the same."""
+        if task.definition is None:
+            return UserMessage(text=directive(task.spec.prompt), origin="parent")
+        before = (task.definition.initial_prompt or "").strip()
+        return UserMessage(text=f"{before}\n\n{task.spec.prompt}" if before else task.spec.prompt, origin="parent")
 
     def fork(self, task: Task, order: Order, parent: Agent, hooks: Hooks) -> Birth:
         """Build a fork: the parent's conversation and head, byte for byte, then the directive (F1, F2)."""
-        conversation, directive = fork_conversation(parent.conversation, order.prompt)
+        conversation, first = fork_conversation(parent.conversation, order.prompt)
         agent = self._agent(
             context_of(task),
             conversation,
@@ -176,9 +182,9 @@ class AgentFactory:
             effort=parent.effort,
             files=parent,
         )
-        return _birth(agent, directive, hooks)
+        return _birth(agent, (first,), hooks)
 
-    def revived(self, task: Task, past: Replay, message: UserMessage, parent: Agent, hooks: Hooks) -> Birth:
+    def revived(self, task: Task, past: Replay, prompt: tuple[Message, ...], parent: Agent, hooks: Hooks) -> Birth:
         """Build the agent of a task that goes on from its transcript, with today's rules and no tool it lost (B4)."""
         settings = self.services.settings().subagents
         head = past.head
@@ -216,7 +222,7 @@ class AgentFactory:
             effort=effort_of(head.effort),
             todos=past.todos,
         )
-        return _birth(agent, message, hooks)
+        return _birth(agent, prompt, hooks)
 
     def _recorded_model(self, name: str, parent: Agent, task: Task) -> Model:
         try:
@@ -299,8 +305,8 @@ class AgentFactory:
         return render(base=base, role=role, environment=environment, instructions=text)
 
 
-def _birth(agent: Agent, first: Message, hooks: Hooks) -> Birth:
-    return Birth(agent=agent, prompt=(first,), compaction=Compaction(agent, record=hooks.rewrite))
+def _birth(agent: Agent, prompt: tuple[Message, ...], hooks: Hooks) -> Birth:
+    return Birth(agent=agent, prompt=prompt, compaction=Compaction(agent, record=hooks.rewrite))
 
 
 def context_of(task: Task) -> AgentContext:

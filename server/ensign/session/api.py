@@ -149,7 +149,7 @@ class Api:
         message = go_on(params.message or "")
         if message is None:
             raise UserError("params.message: is blank")
-        session.manager.send(task, message)
+        await session.manager.send(task, message)
         return wire.Empty()
 
     async def task_background(self, params: wire.TaskRef) -> wire.Empty:

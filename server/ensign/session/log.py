@@ -43,7 +43,10 @@ class EventLog:
                 log.warning("not recorded: %s: %s", event.kind, error)
                 refused = error
         for reader in tuple(self._readers):
-            reader(self.seq, event)
+            try:
+                reader(self.seq, event)
+            except Exception:  # a reader's fault is not the agent's, and must not end its turn
+                log.exception("a reader of events failed at %s", event.kind)
         if refused is not None and isinstance(event, MessageAdded):
             raise refused
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from ensign.protocol.codec import to_wire
 from ensign.protocol.events import Event
-from ensign.protocol.messages import Message, ToolCall
+from ensign.protocol.ids import new_id
+from ensign.protocol.messages import Message, ToolCall, UserMessage
 from ensign.protocol.tasks import Envelope, TaskState
 from ensign.runtime.agent import Agent
 from ensign.store.head import Head, Inherits
@@ -101,6 +103,17 @@ class Records:
     def accept_prompt(self, turn_id: str, text: str) -> None:
         """Make a person's prompt durable before it is acknowledged; the message that delivers it names `turn_id`."""
         self.main.accept(Letter(message_id=turn_id, what="message", body={"text": text}))
+
+    def accept_message(self, task: Task, message: UserMessage) -> UserMessage:
+        """Make a message to a subagent durable; what is returned delivers it."""
+        letter = Letter(message_id=new_id(), what="message", body={"text": message.text, "origin": message.origin})
+        self._transcripts[task.record.agent_id].accept(letter)
+        return replace(message, delivers=(letter.message_id,))
+
+    def message_of(self, letter: Letter) -> UserMessage:
+        """The message that a letter was, to be delivered."""
+        origin = letter.body.get("origin", "person")
+        return UserMessage(text=str(letter.body["text"]), origin=origin, delivers=(letter.message_id,))
 
     def accept_notification(self, notification_id: str, envelope: Envelope) -> bool:
         """Make the news of a task's end durable; False when the main agent knows of it already."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
+import logging
+from collections.abc import Iterable
 from pathlib import Path
 
 from ensign.models.base import Head
@@ -13,7 +14,6 @@ from ensign.protocol.approvals import Answer
 from ensign.protocol.definition import AgentDefinition
 from ensign.protocol.ids import new_id
 from ensign.protocol.messages import Usage, UserMessage
-from ensign.protocol.tasks import Envelope, TaskState
 from ensign.runtime.agent import Agent
 from ensign.runtime.compaction import Compaction
 from ensign.runtime.gate import Question
@@ -25,17 +25,19 @@ from ensign.session.log import EventLog
 from ensign.session.questions import request_of
 from ensign.session.records import Records
 from ensign.session.services import Services
-from ensign.session.turns import Terms, Turns
+from ensign.session.subagents import Subagents
+from ensign.session.turns import Terms, Turns, main_limits
+from ensign.store.errors import StoreError
 from ensign.tasks.agent_tool import Delegation, agent_tool
 from ensign.tasks.manager import Surroundings, TaskManager
 from ensign.tasks.order import Order, Rules
-from ensign.tasks.report import as_notification
-from ensign.tasks.run import Birth
 from ensign.tasks.task import Task
 from ensign.tasks.task_tools import TaskTools
 from ensign.tools.base import Tool
 
 TITLE_CHARS = 60
+
+log = logging.getLogger(__name__)
 
 
 class Session:
@@ -64,8 +66,18 @@ class Session:
             base=services.base_policy(records.output_dir),
             cwd=cwd,
         )
+        self.subagents = Subagents(
+            services=services,
+            records=records,
+            authority=self.authority,
+            factory=lambda: self.factory,
+            main=lambda: self.main,
+            turns=lambda: self.turns,
+            hooks=self._hooks,
+        )
         self.manager = TaskManager(self._surroundings())
         self._announced = described(services.definitions())
+        self.factory: AgentFactory
         self.main: Agent
         self.turns: Turns
 
@@ -101,6 +113,8 @@ class Session:
         """Publish an event of any agent of this session."""
         if isinstance(event, events.UsageReported):
             self.usage += event.usage
+            if event.task_id is None:
+                self.turns.count(event.usage)
         self.chat.read(event)
         self.log.emit(event)
 
@@ -108,9 +122,13 @@ class Session:
         """Run a turn for a person's words, after those before it; return the turn's id."""
         turn_id = new_id()
         self.records.accept_prompt(turn_id, text)
+        self.turns.start(UserMessage(text=text, delivers=(turn_id,)), turn_id)
         if not self.title:
-            self.rename(" ".join(text.split())[:TITLE_CHARS])
-        return self.turns.start(UserMessage(text=text, delivers=(turn_id,)), turn_id)
+            try:
+                self.rename(" ".join(text.split())[:TITLE_CHARS])
+            except StoreError as error:
+                log.warning("the session's title was not recorded: %s", error)
+        return turn_id
 
     def rename(self, title: str) -> None:
         """Give the session a name."""
@@ -142,10 +160,25 @@ class Session:
                 return
             await asyncio.gather(*(task.ended.wait() for task in active))
 
+    async def wrap_up(self, reason: str) -> None:
+        """Have everything report now, and return once it has or the time for that is over (A10)."""
+        self.turns.hush()
+        self.turns.wrap_up(reason)
+        for task in self.manager.active():
+            task.interrupt.request(reason)
+        try:
+            async with asyncio.timeout(self.services.settings().subagents.wrap_up_seconds):
+                await self.settled()
+        except TimeoutError:
+            # What did not report in time is ended with the session.
+            return
+
     async def close(self, reason: str) -> None:
         """End everything that runs as interrupted, and let go of the session."""
+        # Before the turn is cancelled, which would stop its foreground children on its own account.
+        ending = self.manager.interrupt_all(reason)
         await self.turns.close()
-        await self.manager.stop_all(reason)
+        await asyncio.gather(*(task.ended.wait() for task in ending))
         self.records.close()
 
     def rules(self) -> Rules:
@@ -165,8 +198,8 @@ class Session:
             manager=self.manager,
             agent_of=lambda _: self.main,
             rules=self.rules,
-            read=self._was_read,
-            pending=self._unannounced,
+            read=self.subagents.withdraw,
+            pending=self.subagents.unannounced,
         )
         agents = self.authority.may_spawn(services.definitions())
         agent = agent_tool(delegation, agents, settings.subagents, headless=services.headless)
@@ -177,15 +210,12 @@ class Session:
 
     def _tasks_in_words(self) -> str:
         """Live and unannounced tasks, for a conversation that loses its memory of starting them (C3)."""
-        tasks = [one for one in self.manager.tasks.values() if not one.state.terminal or self._unannounced(one)]
+        tasks = [one for one in self.manager.tasks.values() if not one.state.terminal or self.subagents.unannounced(one)]
         return "\n".join(
             f"- {one.record.name or one.record.short_id}: {one.record.agent}, {one.record.description} "
             f"({one.state.value}); its report: {one.record.output_file}"
             for one in tasks
         )
-
-    def _unannounced(self, task: Task) -> bool:
-        return bool(task.notification) and self.main.inbox.holds(task.notification)
 
     async def _renew(self) -> Head:
         self._announced = described(self.services.definitions())
@@ -200,19 +230,14 @@ class Session:
             self._announced = now
             listed = "\n".join(news)
             text = f"This comes from the Ensign runtime: the subagents you can start have changed.\n{listed}"
-            self.main.inbox.put(UserMessage(text=text, origin="runtime"))
-
-    def _was_read(self, task: Task) -> None:
-        """The main agent has read a task's end, so it is not announced as well (N2)."""
-        if task.notification and self.main.inbox.withdraw(task.notification):
-            self.records.delivered((task.notification,))
+            self.main.inbox.put(UserMessage(text=text, origin="runtime"), rouses=False)
 
     def _terms(self) -> Terms:
         settings = self.services.settings
         return Terms(
-            max_steps=lambda: min(settings().max_turns, settings().limits_max_turns or settings().max_turns),
+            limits=lambda: main_limits(settings()),
             wrap_up_s=lambda: settings().subagents.wrap_up_seconds,
-            limit=self._limit,
+            session_left=self._tokens_left,
             wake=lambda: settings().subagents.wake_on_notification,
         )
 
@@ -220,19 +245,19 @@ class Session:
         budget = self.services.settings().subagents.session_tokens
         return None if budget is None else budget - self.usage.total
 
-    def _limit(self) -> str | None:
-        left = self._tokens_left()
-        return None if left is None or left > 0 else "the session's token budget (subagents.sessionTokens) is used up"
-
     def _surroundings(self) -> Surroundings:
+        own = self.subagents
         return Surroundings(
             settings=self.services.settings,
             emit=self.emit,
-            born=self._born,
-            reborn=self._reborn,
-            release=self._release,
-            finish=self._finish,
+            born=own.born,
+            reborn=own.reborn,
+            release=own.release,
+            finish=own.finish,
+            tell=own.tell,
             closed=self.records.finish,
+            accept=own.accept,
+            unannounced=own.unannounced,
             output_file=lambda task_id: str(self.records.output_file(task_id)),
             session_left=self._tokens_left,
             clock=self.services.clock,
@@ -256,7 +281,8 @@ class Session:
         agent = task.agent if task is not None and task.agent is not None else self.main
         if task is None:
             request = request_of(question, agent.context, None, since=self.services.clock())
-            answer = await self.approvals.ask(agent.who, request)
+            with self.turns.paused():
+                answer = await self.approvals.ask(agent.who, request)
         else:
             self.authority.refuse_to_ask(agent.policy(), background=task.record.background)
             request = request_of(question, agent.context, task.record, since=self.services.clock())
@@ -264,60 +290,6 @@ class Session:
                 answer = await self.approvals.ask(agent.who, request)
         await self.authority.remember(answer.outcome, question, agent.context.agent_id)
         return answer
-
-    async def _born(self, task: Task, order: Order, parent: Agent) -> Birth:
-        hooks = self._hooks(task)
-        if order.definition is None:
-            birth = self.factory.fork(task, order, parent, hooks)
-        else:
-            birth = await self.factory.definition(task, order, parent, hooks)
-        self.records.begin_task(task, birth.agent, fork_of=parent if order.definition is None else None)
-        return birth
-
-    async def _reborn(self, task: Task, message: UserMessage) -> Birth:
-        past = await self.records.reopen(task)
-        return self.factory.revived(task, past, message, self.main, self._hooks(task))
-
-    def _release(self, task: Task) -> list[tuple[str, Callable[[], Awaitable[None]]]]:
-        """What a run held, in the order in which it is let go (L2); the manager adds the last step, its end."""
-
-        async def processes() -> None:
-            await self.services.processes.kill_all(task.record.agent_id)
-
-        async def files() -> None:
-            self.authority.grants.forget(task.record.agent_id)
-            if task.agent is not None:
-                task.agent.files.clear()
-            if task.spec.starter == "agent":
-                for path, who in await self.main.files.changed_by_others():
-                    task.facts.note(
-                        f"{path}, which you had read, was changed by {who}; read it again before editing it"
-                    )
-
-        async def report() -> None:
-            self.records.partial(task.record.agent_id, task.id, "".join(task.partial))
-            await self.records.write_report(task.id, task.report)
-
-        return [("processes", processes), ("files", files), ("report", report)]
-
-    def _finish(self, task: Task, state: TaskState, envelope: Envelope) -> None:
-        """Write a run's end and, for a background run of an agent, tell its parent, exactly once (N1, N2)."""
-        told = task.record.background and task.spec.starter == "agent"
-        notification = new_id() if told else None
-        task.notification = notification or ""
-        try:
-            self.records.end(task, state, envelope, notify=notification)
-            if notification is not None:
-                self.records.accept_notification(notification, envelope)
-        finally:
-            if notification is not None:
-                self._announce(task, envelope, notification)
-
-    def _announce(self, task: Task, envelope: Envelope, notification: str) -> None:
-        text = as_notification(envelope, task.record.description)
-        self.main.inbox.put(UserMessage(text=text, origin="runtime", delivers=(notification,)))
-        if not task.stopped_by:
-            self.turns.wake()
 
 
 def described(definitions: Iterable[AgentDefinition]) -> dict[str, str]:

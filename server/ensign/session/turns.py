@@ -5,17 +5,21 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from ensign.models.base import Model
 from ensign.protocol.errors import EnsignError
 from ensign.protocol.ids import new_id
-from ensign.protocol.messages import Message, UserMessage
+from ensign.protocol.messages import Message, Usage, UserMessage
+from ensign.protocol.run import Limits
+from ensign.protocol.settings import Settings
 from ensign.runtime.agent import Agent
 from ensign.runtime.compaction import Compaction
 from ensign.runtime.context import CURRENT
 from ensign.runtime.interrupt import Interrupt
+from ensign.runtime.limits import Meter, Stopwatch
 from ensign.runtime.turn import Ending, Turn, run_turn
 from ensign.tasks.run import wrap_up_request
 
@@ -38,15 +42,35 @@ class Terms:
     """What turns are run under, read at each start.
 
     Attributes:
-        max_steps, wrap_up_s: from the settings.
-        limit: the session's budget: names what forbids a further request, or None.
+        limits, wrap_up_s: from the settings and whoever started the server (A10).
+        session_left: tokens of the session's budget, None without one.
         wake: whether a notification may start a turn.
     """
 
-    max_steps: Callable[[], int]
+    limits: Callable[[], Limits]
     wrap_up_s: Callable[[], float]
-    limit: Callable[[], str | None]
+    session_left: Callable[[], int | None]
     wake: Callable[[], bool]
+
+
+def main_limits(settings: Settings) -> Limits:
+    """What a main agent's turn may use: the smallest of the settings and whoever started the server (A10)."""
+    return Limits(
+        max_turns=min(settings.max_turns, settings.limits_max_turns or settings.max_turns),
+        max_tokens=settings.limits_max_tokens,
+        timeout_s=settings.limits_timeout_s,
+    )
+
+
+class Running:
+    """What a turn has used of its limits, and the way to end it early but in order."""
+
+    def __init__(self, limits: Limits, session_left: Callable[[], int | None]) -> None:
+        self.limits = limits
+        self.interrupt = Interrupt()
+        self.meter = Meter(limits, session_left)
+        reason = f"limit of {limits.timeout_s:g} seconds reached" if limits.timeout_s is not None else ""
+        self.stopwatch = Stopwatch(limits.timeout_s, lambda: self.interrupt.request(reason))
 
 
 class Turns:
@@ -56,7 +80,9 @@ class Turns:
         self._agent = agent
         self._terms = terms
         self._queue: deque[Prompt] = deque()
+        self._held: list[Prompt] = []
         self._running: asyncio.Task[Ending] | None = None
+        self._use: Running | None = None
         self._compaction = compaction
         self._closed = False
         self._quiet = False
@@ -68,7 +94,7 @@ class Turns:
     @property
     def queued(self) -> tuple[str, ...]:
         """The texts that wait, oldest first."""
-        return tuple(prompt.message.text for prompt in self._queue if prompt.message is not None)
+        return tuple(prompt.message.text for prompt in (*self._held, *self._queue) if prompt.message is not None)
 
     @property
     def model_id(self) -> str:
@@ -78,29 +104,49 @@ class Turns:
     def start(self, message: UserMessage, turn_id: str | None = None) -> str:
         """Run a turn for this message as soon as the ones before it are over; return its id."""
         prompt = Prompt(turn_id=turn_id or new_id(), message=message)
-        self._queue.append(prompt)
+        self._queue += [*self._held, prompt]
+        self._held.clear()
         self._quiet = False
         self._next()
         return prompt.turn_id
 
     def hold(self, message: UserMessage) -> None:
         """Queue a prompt of an earlier process; it runs with the next one a person starts (B10: nothing by itself)."""
-        self._queue.append(Prompt(turn_id=new_id(), message=message))
+        self._held.append(Prompt(turn_id=new_id(), message=message))
 
     def wake(self) -> None:
         """Start a turn for what is in the inbox, unless one runs (which takes it) or nobody wants that."""
-        wanted = len(self._agent.inbox) and not self._quiet and self._terms.wake()
+        wanted = self._agent.inbox.rousing and not self._quiet and self._terms.wake()
         if wanted and self._running is None and not self._queue:
             self._queue.append(Prompt(turn_id=new_id(), message=None))
             self._next()
 
-    def hush(self) -> None:
-        """Let no notification start a turn until a person speaks again (B3: after "stop all")."""
-        self._quiet = True
+    def hush(self, *, quiet: bool = True) -> None:
+        """Let no notification start a turn until a person sets something going again (B3: after "stop all")."""
+        self._quiet = quiet
 
     def retarget(self, model: Model) -> None:
         """Go on with another model from the next turn."""
         self._next_model = model
+
+    def wrap_up(self, reason: str) -> None:
+        """Have the running turn, if there is one, report now with tools off."""
+        if self._use is not None:
+            self._use.interrupt.request(reason)
+
+    def count(self, usage: Usage) -> None:
+        """The agent sent a request that used this."""
+        if self._use is not None:
+            self._use.meter.add(usage)
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Let the running turn's clock stand still while inside: it waits for a person (A10)."""
+        if self._use is None:
+            yield
+            return
+        with self._use.stopwatch.paused():
+            yield
 
     async def cancel(self) -> bool:
         """Cancel the running turn and return once it is over; False when none runs."""
@@ -133,17 +179,22 @@ class Turns:
             agent.conversation.retarget(self._next_model, agent.head_for(self._next_model))
             self._next_model = None
         messages: tuple[Message, ...] = (prompt.message,) if prompt.message is not None else ()
-        return await run_turn(self._turn(prompt.turn_id), messages)
+        use = self._use = Running(self._terms.limits(), self._terms.session_left)
+        try:
+            return await run_turn(self._turn(prompt.turn_id, use), messages)
+        finally:
+            use.stopwatch.stop()
+            self._use = None
 
-    def _turn(self, turn_id: str) -> Turn:
+    def _turn(self, turn_id: str, use: Running) -> Turn:
         agent = self._agent
 
         async def before_step() -> str | None:
-            # A summary is a request too: the budget is asked first.
-            if limit := self._terms.limit():
+            # A summary is a request too: the limits are asked before it and after it.
+            if limit := use.meter.reached():
                 return limit
             await self._compaction.before_step()
-            return self._compaction.stuck
+            return use.meter.reached() or self._compaction.stuck
 
         return Turn(
             turn_id=turn_id,
@@ -153,11 +204,11 @@ class Turns:
             parallel=agent.parallel,
             emit=agent.emit,
             inbox=agent.inbox,
-            interrupt=Interrupt(),
+            interrupt=use.interrupt,
             before_step=before_step,
             compact=self._compaction.shorten,
             report=lambda reason: wrap_up_request(agent, reason),
-            max_steps=self._terms.max_steps(),
+            max_steps=use.limits.max_turns,
             max_misses=MISSES,
             wrap_up_s=self._terms.wrap_up_s(),
         )

@@ -29,6 +29,7 @@ class Replay:
 
     Attributes:
         history: sendable as it stands (every call has exactly one result).
+        begun: what the agent was started with has joined its conversation.
         todos, usage, steps, tool_calls, tool_failures: over all runs.
         inbox: what was accepted and is not in the conversation, and which ids are known.
         state: a terminal state, or RUNNING when no end was recorded after the last run began.
@@ -46,6 +47,7 @@ class Replay:
 
     head: Head
     history: list[Message]
+    begun: bool
     todos: tuple[events.Todo, ...]
     usage: Usage
     steps: int
@@ -106,6 +108,7 @@ class _Fold:
         self.end: Record | None = None
         self.partial = self.title = ""
         self.open_turn: str | None = None
+        self.begun = False
 
     def take(self, record: Record) -> None:
         """Fold one of the agent's own records."""
@@ -151,6 +154,7 @@ class _Fold:
             self.last_seq = max(self.last_seq, seq)
         match record.kind:
             case "message":
+                self.begun = True
                 self.inbox.deliver(body["message"].get("delivers", ()))
                 self.partial = ""
             case "event" if body["event"]["agentId"] == self.head.agent_id:
@@ -210,6 +214,7 @@ class _Fold:
         return Replay(
             head=self.head,
             history=sendable(self.timeline),
+            begun=self.begun,
             todos=tuple(self.known(events.Todo, todos["todos"])) if todos else (),
             usage=self.usage,
             steps=self.steps,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from ensign.protocol.access import Access, Effect
 from ensign.protocol.definition import AgentDefinition
+from ensign.protocol.errors import ToolError, UserError
 from ensign.protocol.settings import SubagentSettings
 from ensign.protocol.tasks import Envelope
 from ensign.runtime.agent import Agent
@@ -34,8 +35,13 @@ class Delegation:
         """Start a subagent; in the foreground, wait for its end and return its envelope."""
         caller = self.agent_of(ctx.agent_id)
         rules = self.rules()
-        task = self.manager.spawn(order_of(arguments, caller, ctx.call_id, rules), caller)
+        try:
+            task = self.manager.spawn(order_of(arguments, caller, ctx.call_id, rules), caller)
+        except UserError as error:
+            raise ToolError(f"the subagent was not started: {error}") from error
         if task.record.background:
+            # What is acknowledged is on disk.
+            await task.ready.wait()
             return output_of(launched(task))
         return output_of(await self.attached(task, rules.settings))
 
@@ -48,12 +54,14 @@ class Delegation:
             done, _ = await asyncio.wait({ended, detached}, timeout=limit, return_when=asyncio.FIRST_COMPLETED)
         except asyncio.CancelledError:
             if not task.detached.is_set():
+                # Its end is told by a notification: the result of this call will not say it.
+                self.manager.abandon(task)
                 await self.manager.stop(task, PARENT)
             raise
         finally:
             ended.cancel()
             detached.cancel()
-        if not done:
+        if not done and not task.state.terminal:
             self.manager.background(task, f"moved to the background after {limit:g} seconds")
         # A run that was let go and ended in one moment is told by its notification, so not here as well.
         if task.record.envelope is None or task.detached.is_set():

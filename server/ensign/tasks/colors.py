@@ -21,6 +21,11 @@ class Colors:
     def __init__(self) -> None:
         self._by_type: dict[str, Color] = {}
 
+    def keep(self, agent: str, color: Color | None) -> None:
+        """Give a type the colour that it had in an earlier process."""
+        if color is not None:
+            self._by_type.setdefault(agent, color)
+
     def of(self, definition: AgentDefinition | None) -> Color | None:
         """The colour of a subagent of this definition, or of a fork (None)."""
         name = definition.name if definition is not None else "fork"

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, replace
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 from ensign.protocol import events
 from ensign.protocol.errors import ToolError, UserError
@@ -15,6 +16,7 @@ from ensign.runtime.agent import Agent
 from ensign.tasks.colors import Colors
 from ensign.tasks.death import Step, die
 from ensign.tasks.envelope import envelope_of
+from ensign.tasks.names import Names
 from ensign.tasks.order import Order
 from ensign.tasks.places import Places
 from ensign.tasks.record import first_record, spec_of
@@ -22,7 +24,11 @@ from ensign.tasks.run import Birth, Conditions, end_of, live
 from ensign.tasks.task import BY_PERSON, Stop, Task, TaskEnd
 
 PERSON = "a person"
-GO_ON = "This comes from the Ensign runtime: you were interrupted and go on now. Check what was left half done first."
+KEPT = 100
+KEPT_S = 3600.0
+"""Ended tasks that stay in memory: so many, and so long (B9)."""
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,20 +36,28 @@ class Surroundings:
     """What the manager needs of the session it works for.
 
     Attributes:
-        born: builds the agent of a task (definition, tools, model, context).
-        reborn: the same from its transcript, with the message it goes on with (B4).
+        born: takes what must be taken at once (a fork copies its parent's conversation as it is now), and returns what
+            builds the task's agent and its transcript.
+        reborn: the same from the transcript (B4), which goes on with what waits there and with the message.
         release: what a run held, as named steps in the order of letting go (L2).
-        finish: makes the end durable and tells the parent; `closed` lets go of the transcript after the last event.
+        finish: makes the end durable and tells the parent.
+        tell: tells the parent of an end that was recorded without.
+        closed: lets go of the transcript, after the last event.
+        accept: makes a message to a task durable; returns it as it is to be delivered.
+        unannounced: whether the parent has yet to hear of the task's end.
         clock: Unix seconds.
     """
 
     settings: Callable[[], Settings]
     emit: Callable[[events.Event], None]
-    born: Callable[[Task, Order, Agent], Awaitable[Birth]]
-    reborn: Callable[[Task, UserMessage], Awaitable[Birth]]
-    release: Callable[[Task], list[Step]]
+    born: Callable[[Task, Order, Agent], Callable[[], Awaitable[Birth]]]
+    reborn: Callable[[Task, UserMessage | None], Awaitable[Birth]]
+    release: Callable[[Task], Sequence[Step]]
     finish: Callable[[Task, TaskState, Envelope], None]
+    tell: Callable[[Task, Envelope], None]
     closed: Callable[[Task], None]
+    accept: Callable[[Task, UserMessage], UserMessage]
+    unannounced: Callable[[Task], bool]
     output_file: Callable[[str], str]
     session_left: Callable[[], int | None]
     clock: Callable[[], float]
@@ -55,7 +69,7 @@ class TaskManager:
     def __init__(self, around: Surroundings) -> None:
         self._around = around
         self._tasks: dict[str, Task] = {}
-        self._names: dict[str, str] = {}
+        self._names = Names(lambda: list(self._tasks.values()))
         self._owners: set[asyncio.Task[None]] = set()
         self._colors = Colors()
         self._spawned = 0
@@ -63,12 +77,13 @@ class TaskManager:
 
     @property
     def tasks(self) -> Mapping[str, Task]:
-        """Every task by id, oldest first."""
+        """Every task in memory by id, oldest first."""
+        self._sweep()
         return self._tasks
 
     def records(self) -> tuple[TaskRecord, ...]:
-        """Every task's record, oldest first."""
-        return tuple(task.record for task in self._tasks.values())
+        """Every such task's record, oldest first."""
+        return tuple(task.record for task in self.tasks.values())
 
     def active(self) -> list[Task]:
         """The tasks that have not ended."""
@@ -76,7 +91,7 @@ class TaskManager:
 
     def find(self, identifier: str) -> Task | None:
         """Return the task with this id, name or short id."""
-        task = self._tasks.get(self._names.get(identifier, identifier))
+        task = self._tasks.get(self._names.holder(identifier) or identifier)
         if task is not None:
             return task
         return next((one for one in self._tasks.values() if one.record.short_id == identifier), None)
@@ -95,15 +110,13 @@ class TaskManager:
                 f"this session has started {limit} subagents, its limit (subagents.maxSpawns); running now: {running}. "
                 "A new session starts afresh; in this one, do the work yourself"
             )
-        self._refuse_taken_name(order.name)
-        self._spawned += 1
+        self._names.refuse_taken(order.name)
         spec = spec_of(order, parent, settings)
-        taken = {one.record.short_id for one in self._tasks.values()}
         record = first_record(
             spec,
             color=self._colors.of(order.definition),
             output_file=self._around.output_file(spec.task_id),
-            taken=taken,
+            taken={one.record.short_id for one in self._tasks.values()},
             now=self._around.clock(),
         )
         task = Task(record, spec, order.definition, emit=self._around.emit, clock=self._around.clock)
@@ -111,22 +124,22 @@ class TaskManager:
             task.facts.note(note)
         if order.background:
             task.detached.set()
+        birth = self._around.born(task, order, parent)
+        self._spawned += 1
         self._tasks[task.id] = task
-        if order.name:
-            self._names[order.name] = task.id
         task.tell()
-        self._start(task, lambda task: self._around.born(task, order, parent))
+        self._start(task, birth)
         return task
 
-    def _refuse_taken_name(self, name: str | None) -> None:
-        holder = self._tasks.get(self._names.get(name or "", ""))
-        if holder is not None and not holder.state.terminal:
-            raise ToolError(f"the name {name!r} belongs to task {holder.record.short_id}, which still runs")
+    def _start(self, task: Task, born: Callable[[], Awaitable[Birth]]) -> None:
+        async def birth() -> Birth:
+            birth = await born()
+            self._names.give(task)
+            return birth
 
-    def _start(self, task: Task, born: Callable[[Task], Awaitable[Birth]]) -> None:
         conditions = Conditions(
             places=self.places,
-            born=born,
+            born=birth,
             settings=self._around.settings().subagents,
             session_left=self._around.session_left,
             clock=self._around.clock,
@@ -139,19 +152,34 @@ class TaskManager:
     async def _own(self, task: Task, run: asyncio.Task[TaskEnd]) -> None:
         """See a run to its end and through its death; nothing cancels this but the end of the process."""
         await asyncio.wait({run})
-        undelivered = task.inbox.close()
         state, reason = end_of(task, run)
         if text := "".join(task.partial).strip():
             task.report = text
         for fault in await die(self._around.release(task)):
             task.facts.error(fault)
+        # From here to `ended` nothing waits: a message is either in the inbox now, or finds a task that has ended.
+        undelivered = task.inbox.close()
+        stop = task.told_to_stop
+        if undelivered and stop is not None and stop.state is TaskState.STOPPED:
+            task.facts.note(f"{len(undelivered)} message(s) to it came too late to be read before it was stopped")
+        try:
+            self._end(task, state, reason)
+            self._around.closed(task)
+        except Exception:  # nobody awaits this; whoever waits for the end must not wait for ever
+            log.exception("the end of task %s went wrong", task.record.short_id)
+        finally:
+            task.let_go()
+            self._sweep()
+        if undelivered and stop is None:
+            self._go_on(task, None)
+
+    def _end(self, task: Task, state: TaskState, reason: str) -> None:
         envelope = envelope_of(task, state, reason, self._around.settings().subagents.report_chars)
-
-        async def finish() -> None:
+        try:
             self._around.finish(task, state, envelope)
-
-        for fault in await die([("end", finish)]):
-            task.facts.error(fault)
+        except Exception as error:  # whatever is wrong with the disk, the task still reaches its state
+            log.exception("the end of task %s was not recorded", task.record.short_id)
+            task.facts.error(f"its end was not recorded: {error}")
         task.move(
             state,
             reason=reason,
@@ -163,18 +191,12 @@ class TaskManager:
             report_tokens=envelope.report_tokens,
             envelope=envelope,
         )
-        self._around.closed(task)
-        task.agent = None
-        task.ended.set()
-        if undelivered and task.stopped_by != PERSON:
-            text = "\n\n".join(message.text for message in undelivered)
-            self.resume(task, replace(undelivered[-1], text=text))
 
     async def stop(self, task: Task, by: str) -> bool:
         """Stop a task and return once its run is dead; False when it had ended already."""
-        if task.state.terminal or task.run is None:
+        if task.state.terminal:
             return False
-        _cancel(task, task.run, Stop(state=TaskState.STOPPED, reason=f"stopped by {by}"))
+        task.cancel(Stop(state=TaskState.STOPPED, reason=f"stopped by {by}"))
         await task.ended.wait()
         return True
 
@@ -182,8 +204,7 @@ class TaskManager:
         """Begin to end every run because what they run in goes away; return those whose end is to be awaited."""
         active = self.active()
         for task in active:
-            if task.run is not None:
-                _cancel(task, task.run, Stop(state=TaskState.INTERRUPTED, reason=reason))
+            task.cancel(Stop(state=TaskState.INTERRUPTED, reason=reason))
         return active
 
     def wrap_up(self, task: Task) -> None:
@@ -196,18 +217,22 @@ class TaskManager:
             raise UserError(f"task {task.record.short_id} has ended ({task.state.value})")
         task.interrupt.request("a person asked it to wrap up")
 
-    def send(self, task: Task, message: UserMessage) -> str:
+    async def send(self, task: Task, message: UserMessage) -> str:
         """Deliver a message: at a running task's next step, else by resuming it; return what was done, in words.
 
         Raises:
             ToolError: a person stopped the task, and only a person may start it again (B3).
         """
-        if task.inbox.put(message):
-            return f"delivered to {task.record.short_id} at its next step"
-        if task.stopped_by == PERSON and message.origin != "person":
+        stop = task.told_to_stop
+        if stop is not None and stop.reason == BY_PERSON and message.origin != "person":
             raise ToolError(f"task {task.record.short_id} was stopped by a person; only a person can resume it")
+        await task.ready.wait()
+        if not task.state.terminal and task.inbox.put(self._around.accept(task, message)):
+            return f"delivered to {task.record.short_id} at its next step"
+        ended = task.record.state.value
         self.resume(task, message)
-        return f"{task.record.short_id} had ended ({task.record.state.value}) and was resumed with the message"
+        await task.ready.wait()
+        return f"{task.record.short_id} had ended ({ended}) and was resumed with the message"
 
     def resume(self, task: Task, message: UserMessage | None) -> None:
         """Start another run of an ended task from its transcript, with fresh limits (B4).
@@ -219,7 +244,9 @@ class TaskManager:
             raise UserError(f"task {task.record.short_id} has not ended ({task.state.value})")
         if message is None and task.state is TaskState.COMPLETED:
             raise UserError(f"task {task.record.short_id} has completed; resuming it needs a message")
-        go_on = message or UserMessage(text=GO_ON, origin="runtime")
+        self._go_on(task, message)
+
+    def _go_on(self, task: Task, message: UserMessage | None) -> None:
         task.revive()
         task.move(
             TaskState.QUEUED,
@@ -231,24 +258,39 @@ class TaskManager:
             envelope=None,
         )
         task.detached.set()
-        self._start(task, lambda task: self._around.reborn(task, go_on))
+        self._start(task, lambda: self._around.reborn(task, message))
 
     def background(self, task: Task, by: str) -> None:
         """Move a foreground run to the background.
 
         Raises:
-            UserError: background work is switched off.
+            UserError: background work is switched off, or the run is over.
         """
         if not self._around.settings().subagents.background:
             raise UserError("background work is switched off (subagents.background)")
+        if task.state.terminal:
+            raise UserError(f"task {task.record.short_id} has ended ({task.state.value})")
         task.detach(by)
+
+    def abandon(self, task: Task) -> None:
+        """The call that waited for a run is gone: the parent hears of its end by a notification, also if it has been."""
+        task.detached.set()
+        if task.record.envelope is not None:
+            self._around.tell(task, task.record.envelope)
 
     def adopt(self, task: Task) -> None:
         """Take in a task of an earlier process, ended or interrupted."""
         self._tasks[task.id] = task
-        if task.record.name:
-            self._names[task.record.name] = task.id
-        self._spawned += 1
+        self._names.give(task)
+        self._colors.keep(task.record.agent, task.record.color)
+
+    def count(self, spawned: int) -> None:
+        """Count subagents that earlier processes started in this session."""
+        self._spawned += spawned
+
+    def named(self, name: str, meant: Task) -> str:
+        """Say whom a name does not mean any more; empty where nothing can be mistaken."""
+        return self._names.note(name, meant)
 
     def rename(self, task: Task, name: str) -> None:
         """Give a task another name.
@@ -256,28 +298,28 @@ class TaskManager:
         Raises:
             ToolError: a running task has it.
         """
-        self._refuse_taken_name(name)
-        for old in [old for old, holder in self._names.items() if holder == task.id]:
-            del self._names[old]
-        self._names[name] = task.id
-        task.change(name=name)
-
-    def forget(self, task: Task) -> None:
-        """Drop an ended task from memory; disk keeps it."""
-        if task.state.terminal:
-            self._tasks.pop(task.id, None)
-            for name in [name for name, holder in self._names.items() if holder == task.id]:
-                del self._names[name]
+        if name != task.record.name:
+            self._names.refuse_taken(name)
+            self._names.free(task)
+            task.change(name=name)
+            self._names.give(task)
 
     def clear(self) -> None:
         """Drop every ended task from memory."""
         for task in [task for task in self._tasks.values() if task.state.terminal]:
-            self.forget(task)
+            self._forget(task)
 
+    def _forget(self, task: Task) -> None:
+        """Drop an ended task from memory; disk keeps it."""
+        self._tasks.pop(task.id, None)
+        self._names.free(task)
 
-def _cancel(task: Task, run: asyncio.Task[TaskEnd], stop: Stop) -> None:
-    """Tell a run to end; the first to tell is the one that counts."""
-    if task.told_to_stop is None:
-        task.told_to_stop = stop
-        task.move(TaskState.STOPPING, activity="stopping")
-        run.cancel()
+    def _sweep(self) -> None:
+        """Forget what ended long ago, or too many ends ago, and was announced (B9)."""
+        ended = [one for one in self._tasks.values() if one.state.terminal and not self._around.unannounced(one)]
+        ended.sort(key=lambda one: one.record.ended_at or 0.0)
+        oldest = self._around.clock() - KEPT_S
+        surplus = len(ended) - KEPT
+        for at, task in enumerate(ended):
+            if at < surplus or (task.record.ended_at or 0.0) < oldest:
+                self._forget(task)

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from ensign.models.base import Head
-from ensign.protocol.errors import ModelError
+from ensign.protocol.errors import EnsignError, ModelError, ModelErrorKind
 from ensign.protocol.ids import new_id
 from ensign.protocol.messages import Message, StopReason, UserMessage
 from ensign.protocol.settings import SubagentSettings
@@ -17,7 +17,7 @@ from ensign.runtime.agent import Agent
 from ensign.runtime.compaction import Compaction
 from ensign.runtime.context import CURRENT
 from ensign.runtime.limits import Meter, Stopwatch
-from ensign.runtime.turn import Ending, Turn, run_turn
+from ensign.runtime.turn import Ending, Turn, last_text, run_turn
 from ensign.tasks.places import Places
 from ensign.tasks.task import Task, TaskEnd
 
@@ -41,7 +41,7 @@ class Conditions:
     """What a run depends on beside its task."""
 
     places: Places
-    born: Callable[[Task], Awaitable[Birth]]
+    born: Callable[[], Awaitable[Birth]]
     settings: SubagentSettings
     session_left: Callable[[], int | None]
     clock: Callable[[], float]
@@ -49,10 +49,12 @@ class Conditions:
 
 async def live(task: Task, conditions: Conditions) -> TaskEnd:
     """Run the task once; whatever goes wrong gets out as an exception and is read by `end_of`."""
+    # Before there is a place: a task that waits for one is on disk, and survives a crash like any other.
+    birth = await conditions.born()
+    task.agent = birth.agent
+    task.ready.set()
     async with conditions.places.taken_one():
         task.move(TaskState.RUNNING, started_at=conditions.clock(), activity="starting")
-        birth = await conditions.born(task)
-        task.agent = birth.agent
         CURRENT.set(birth.agent.context)
         limits = task.spec.limits
         task.meter = Meter(limits, conditions.session_left)
@@ -63,7 +65,7 @@ async def live(task: Task, conditions: Conditions) -> TaskEnd:
             ending = await run_turn(turn_of(task, birth, conditions.settings), birth.prompt)
         finally:
             task.stopwatch.stop()
-    return natural_end(task, ending)
+    return natural_end(ending, has_report=bool(last_text(birth.agent.conversation)))
 
 
 def turn_of(task: Task, birth: Birth, settings: SubagentSettings) -> Turn:
@@ -107,7 +109,7 @@ def wrap_up_request(agent: Agent, reason: str) -> tuple[Head, Message]:
     return agent.head(tools_off=True), UserMessage(text=text, origin="runtime")
 
 
-def natural_end(task: Task, ending: Ending) -> TaskEnd:
+def natural_end(ending: Ending, *, has_report: bool) -> TaskEnd:
     """The state a run reached by itself; one without a final text is never `completed` (A6)."""
     if ending.reason:
         return TaskState.PARTIAL, ending.reason
@@ -117,7 +119,7 @@ def natural_end(task: Task, ending: Ending) -> TaskEnd:
         case StopReason.REFUSAL:
             return TaskState.PARTIAL, "the model refused to go on"
         case _:
-            return (TaskState.COMPLETED, "") if task.report else (TaskState.PARTIAL, "it ended without a report")
+            return (TaskState.COMPLETED, "") if has_report else (TaskState.PARTIAL, "it ended without a report")
 
 
 def end_of(task: Task, run: asyncio.Task[TaskEnd]) -> TaskEnd:
@@ -128,8 +130,10 @@ def end_of(task: Task, run: asyncio.Task[TaskEnd]) -> TaskEnd:
     error = run.exception()
     if error is None:
         return run.result()
-    if isinstance(error, ModelError):
-        reason = "stalled" if error.kind.value == "stalled" else str(error)
+    if isinstance(error, ModelError) and error.kind is ModelErrorKind.STALLED:
+        reason = "stalled"
+    elif isinstance(error, EnsignError):
+        reason = str(error)
     else:
         log.error("subagent %s failed", task.record.short_id, exc_info=error)
         reason = f"internal error: {describe(error)}"

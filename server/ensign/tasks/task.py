@@ -39,7 +39,8 @@ class Stop:
 class Task:
     """One subagent from birth to death; `record` is what clients see of it.
 
-    `ended` is set after death is complete (L2); `detached` when its run belongs to nobody's call any more.
+    `ready` is set once the run has a transcript, or has ended without; `ended` after death is complete (L2);
+    `detached` when the run belongs to nobody's call any more.
     """
 
     def __init__(
@@ -61,6 +62,7 @@ class Task:
         self.stopwatch: Stopwatch | None = None
         self.meter: Meter | None = None
         self.run: asyncio.Task[TaskEnd] | None = None
+        self.ready = asyncio.Event()
         self.ended = asyncio.Event()
         self.detached = asyncio.Event()
         self.told_to_stop: Stop | None = None
@@ -72,6 +74,8 @@ class Task:
         self._clock = clock
         self._flush: asyncio.TimerHandle | None = None
         self._waits = 0
+        self._door = asyncio.Lock()
+        self._pause = AsyncExitStack()
 
     @property
     def id(self) -> str:
@@ -110,10 +114,28 @@ class Task:
         """Make ready for another run: new handles, the same id, facts and record."""
         self.inbox = Inbox()
         self.interrupt = Interrupt()
+        self.ready = asyncio.Event()
         self.ended = asyncio.Event()
         self.told_to_stop = None
         self.report = ""
         self.partial = []
+
+    def cancel(self, stop: Stop) -> None:
+        """Tell the run to end. The first to tell is the one that counts, but that a person's word is final (B3)."""
+        first = self.told_to_stop is None
+        if first or stop.reason == BY_PERSON:
+            self.told_to_stop = stop
+        if first and self.run is not None:
+            self.move(TaskState.STOPPING, activity="stopping")
+            self.run.cancel()
+
+    def let_go(self) -> None:
+        """The run is dead: keep the record, and nothing that it worked with."""
+        self.agent = self.run = self.meter = self.stopwatch = None
+        self.report = ""
+        self.partial = []
+        self.ready.set()
+        self.ended.set()
 
     def detach(self, reason: str) -> None:
         """Let the run go on without the call that started it; owner changes, nothing else does (B2)."""
@@ -124,21 +146,27 @@ class Task:
 
     @asynccontextmanager
     async def waiting(self, what: str, places: Places) -> AsyncIterator[None]:
-        """Be `waiting` for a person while inside; clocks stand still and the place is lent to others (A10, L1)."""
-        async with AsyncExitStack() as stack:
-            self._waits += 1
-            stack.callback(self._waited)
-            if self._waits == 1:
-                self.move(TaskState.WAITING, waiting_for=what, waiting_since=self._clock())
-                if self.stopwatch is not None:
-                    stack.enter_context(self.stopwatch.paused())
-                await stack.enter_async_context(places.lent())
-            yield
+        """Be `waiting` for a person while inside; clocks stand still and the place is lent to others (A10, L1).
 
-    def _waited(self) -> None:
-        self._waits -= 1
-        if self._waits == 0 and self.state is TaskState.WAITING:
-            self.move(TaskState.RUNNING, waiting_for=None, waiting_since=None)
+        Neighbouring calls may ask side by side: the first begins the wait, and whoever is last ends it.
+        """
+        async with self._door:
+            self._waits += 1
+            if self._waits == 1:
+                if self.state is TaskState.RUNNING:
+                    self.move(TaskState.WAITING, waiting_for=what, waiting_since=self._clock())
+                if self.stopwatch is not None:
+                    self._pause.enter_context(self.stopwatch.paused())
+                await self._pause.enter_async_context(places.lent())
+        try:
+            yield
+        finally:
+            self._waits -= 1
+            async with self._door:
+                if self._waits == 0:
+                    await self._pause.aclose()
+                    if self.state is TaskState.WAITING:
+                        self.move(TaskState.RUNNING, waiting_for=None, waiting_since=None)
 
     def emit(self, event: events.Event) -> None:
         """Pass on an event of the task's agent, and take in what the record says of it."""

@@ -103,7 +103,9 @@ class TaskTools:
         order = order_of(arguments, caller, ctx.call_id, self.rules())
         if not self.rules().settings.background:
             raise ToolError("background work is switched off (subagents.background); use Agent")
-        return output_of(launched(self.manager.spawn(replace(order, background=True), caller)))
+        task = self.manager.spawn(replace(order, background=True), caller)
+        await task.ready.wait()
+        return output_of(launched(task))
 
     async def update(self, _: ToolContext, arguments: Arguments) -> ToolOutput:
         """Change a task's labels."""
@@ -117,11 +119,13 @@ class TaskTools:
 
     async def send(self, _: ToolContext, arguments: Arguments) -> ToolOutput:
         """Send a message to a task."""
-        task = self._find(arguments["to"])
+        to = arguments["to"].strip()
+        task = self._find(to)
         text = arguments["message"].strip()
         if not text:
             raise ToolError("the message is blank")
-        return ToolOutput(text=self.manager.send(task, UserMessage(text=text, origin="parent")))
+        done = await self.manager.send(task, UserMessage(text=text, origin="parent"))
+        return ToolOutput(text=f"{done}{self.manager.named(to, task)}")
 
     def _find(self, identifier: str) -> Task:
         task = self.manager.find(identifier.strip())
