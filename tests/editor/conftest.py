@@ -13,6 +13,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Page, async_playwright, expect
 
+from ensign.testing.model_server import ModelServer
 from tests.editor.server import EditorServer, running_editor
 from tests.editor.settings import CHROMIUM_FLAGS, OUTPUT, EditorOptions
 from tests.editor.workbench import Theme, Workbench
@@ -54,6 +55,33 @@ def editor_options() -> EditorOptions:
 async def editor(editor_options: EditorOptions) -> AsyncIterator[EditorServer]:
     async with running_editor(editor_options) as editor:
         yield editor
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def models() -> AsyncIterator[ModelServer]:
+    """A scripted model server for a module's editor: see `scripted`. Each test routes by words of its own."""
+    async with ModelServer() as server:
+        yield server
+
+
+def scripted(models: ModelServer, **settings: object) -> EditorOptions:
+    """Return options for an editor whose agents talk to `models`."""
+    env = {"ENSIGN_MODEL": "openai/scripted", "OPENAI_BASE_URL": models.base_url, "OPENAI_API_KEY": "k"}
+    return EditorOptions(env=env, settings=settings)
+
+
+@pytest.fixture
+def figure(request: pytest.FixtureRequest) -> Callable[[str], None]:
+    """Give a function that notes a measured figure; all of them are printed at the end of the run."""
+    figures = request.config.stash.setdefault(FIGURES, list[str]())
+    return lambda text: figures.append(f"{request.node.name}: {text}")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    if figures := config.stash.get(FIGURES, list[str]()):
+        terminalreporter.section("figures")
+        for line in figures:
+            terminalreporter.write_line(line)
 
 
 @pytest.fixture
@@ -117,6 +145,7 @@ async def leave(page: Page) -> None:
 
 
 FAILED = pytest.StashKey[bool]()
+FIGURES = pytest.StashKey[list[str]]()
 
 
 @pytest.hookimpl(wrapper=True)

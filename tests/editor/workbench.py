@@ -151,6 +151,10 @@ class Workbench:
     def tab(self, name: str) -> Locator:
         return self.page.get_by_role("tab", name=name)
 
+    def dirty(self, name: str) -> Locator:
+        """Return a file's tab, if it has unsaved changes."""
+        return self.page.locator(".tab.dirty").filter(has_text=name)
+
     def word(self, word: str) -> Locator:
         """Return the first place in an editor where the whole word is a token of its own."""
         pattern = re.compile(rf"^\s*{re.escape(word)}\s*$")
