@@ -26,8 +26,13 @@ async def test_all_that_vs_codes_library_sends_is_answered() -> None:
         cwd=ROOT, env={**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'server'}"},
         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )  # fmt: skip
-    async with asyncio.timeout(60):
-        output, errors = await child.communicate()
+    try:
+        async with asyncio.timeout(60):
+            output, errors = await child.communicate()
+    finally:
+        if child.returncode is None:
+            child.kill()  # and with it goes the pipe that the server reads
+            await child.wait()
     assert child.returncode == 0, errors.decode()
     assert json.loads(output) == {
         "without": {"result": {"sessions": []}},
