@@ -108,6 +108,7 @@ class App:
             default_cwd=world.roots[0],
         )
         self._watching: asyncio.Task[None] | None = None
+        self._closed = False
 
     def subscribe(self, on_event: OnEvent, on_changed: Callable[[str], None]) -> Callable[[], None]:
         """Hand every event and every `changed` to a face; the returned function ends that."""
@@ -137,7 +138,10 @@ class App:
         self._sessions.can_answer(answers)
 
     async def close(self, reason: str) -> None:
-        """End everything that runs, as interrupted, and let go of files and connections."""
+        """End everything that runs, as interrupted, and let go of files and connections. Closing twice is nothing."""
+        if self._closed:
+            return
+        self._closed = True
         if self._watching is not None:
             self._watching.cancel()
         await self._sessions.close_all(reason)

@@ -8,14 +8,14 @@ from dataclasses import replace
 from ensign.protocol.codec import decode
 from ensign.protocol.errors import UserError
 from ensign.protocol.messages import UserMessage
-from ensign.protocol.tasks import Envelope, TaskRecord
+from ensign.protocol.tasks import WINDOW_CLOSED, Envelope, TaskRecord, TaskState
 from ensign.session.session import Session
 from ensign.store.inbox import Letter
 from ensign.store.replay import Replay
 from ensign.store.session import SessionStore
 from ensign.tasks.record import first_record
 from ensign.tasks.report import as_notification
-from ensign.tasks.task import Task
+from ensign.tasks.task import BY_PERSON, Stop, Task
 
 
 async def restore_tasks(session: Session, store: SessionStore) -> int:
@@ -28,6 +28,7 @@ async def restore_tasks(session: Session, store: SessionStore) -> int:
             pasts.append(await asyncio.to_thread(store.read, agent_id))
         except UserError as error:
             session.chat.note(session.main.who, f"A task's transcript cannot be read: {error}")
+    session.manager.count(len(pasts))
     for past in pasts:
         adopt(session, past)
     last = max((past.last_seq for past in pasts), default=0)
@@ -50,10 +51,16 @@ def adopt(session: Session, past: Replay) -> None:
     )
     task = Task(ended_record(record, past), spec, definition, emit=session.emit, clock=session.services.clock)
     task.inbox.close()
-    task.ended.set()
+    task.let_go()
     if record.background:
         task.detached.set()
+    task.notification = past.notify or ""
+    if task.record.reason == BY_PERSON:
+        task.told_to_stop = Stop(state=TaskState.STOPPED, reason=BY_PERSON)
     manager.adopt(task)
+    if waiting := len(past.inbox.pending()):
+        text = f"{waiting} message(s) to task {task.record.short_id} wait; it reads them when it is resumed."
+        session.chat.note(session.main.who, text)
 
 
 def ended_record(record: TaskRecord, past: Replay) -> TaskRecord:
@@ -75,11 +82,26 @@ def ended_record(record: TaskRecord, past: Replay) -> TaskRecord:
     )
 
 
+def resume_after_reload(session: Session) -> None:
+    """Let the runs go on that ended because their window closed a short while ago; a crash is no such end (B10)."""
+    settings = session.services.settings().subagents
+    since = session.services.clock() - settings.resume_after_reload_seconds
+    for task in list(session.manager.tasks.values()):
+        closed = task.state is TaskState.INTERRUPTED and task.record.reason == WINDOW_CLOSED
+        if closed and (task.record.ended_at or 0) >= since:
+            # It has not really ended, so there is nothing to tell.
+            session.subagents.withdraw(task)
+            session.manager.resume(task, None)
+
+
 def restore_inbox(session: Session, past: Replay) -> None:
-    """Put back what the main agent has not seen: notifications into its inbox, a person's prompts into the queue."""
+    """Put back what the main agent has not seen: notifications into its inbox, a person's prompts into the queue.
+
+    Neither sets anything going by itself (B10).
+    """
     for letter in past.inbox.pending():
         if letter.what == "notification":
-            session.main.inbox.put(notification(session, letter))
+            session.main.inbox.put(notification(session, letter), rouses=False)
         else:
             session.turns.hold(UserMessage(text=str(letter.body["text"]), delivers=(letter.message_id,)))
 

@@ -125,7 +125,7 @@ class Session:
         self.turns.start(UserMessage(text=text, delivers=(turn_id,)), turn_id)
         if not self.title:
             try:
-                self.rename(" ".join(text.split())[:TITLE_CHARS])
+                self.rename(" ".join(text[: TITLE_CHARS * 4].split())[:TITLE_CHARS])
             except StoreError as error:
                 log.warning("the session's title was not recorded: %s", error)
         return turn_id

@@ -12,7 +12,7 @@ from ensign.protocol.ids import new_id
 from ensign.protocol.messages import UserMessage
 from ensign.protocol.wire import SessionInfo
 from ensign.session.records import Records
-from ensign.session.restore import restore_inbox, restore_tasks
+from ensign.session.restore import restore_inbox, restore_tasks, resume_after_reload
 from ensign.session.services import Services
 from ensign.session.session import Session
 from ensign.store.recovery import Recovered
@@ -126,6 +126,8 @@ class Sessions:
             restore_inbox(session, main[1])
         if recovered is not None:
             self._tell(session, recovered)
+        else:
+            resume_after_reload(session)
         return session
 
     def _tell(self, session: Session, recovered: Recovered) -> None:
