@@ -4,7 +4,7 @@ import type { Diffs } from "./diffs";
 import type { ApprovalRequest, Outcome } from "./protocol";
 import type { Reports } from "./reports";
 import type { Server } from "./server";
-import { OUTCOME_LABELS, bracketed, fitsToast, inert, plural, toastText } from "./text";
+import { OUTCOME_LABELS, bracketed, fitsPick, fitsToast, inert, plural, toastText } from "./text";
 
 const SHOW_DIFF = "Show diff";
 const HIDE_TOASTS = "notifications.hideToasts";
@@ -80,7 +80,7 @@ export class Approvals implements vscode.Disposable {
   /** Ask with a list that closes by itself when somebody answers elsewhere. */
   async review(request: ApprovalRequest): Promise<void> {
     if (request.diff !== null) await this.showDiff(request);
-    else if (!fitsToast(request)) await this.reports.openText(request.title, request.detail);
+    else if (!fitsPick(request)) await this.reports.openText(request.title, request.detail);
     const answer = await this.pick(request);
     if (answer === undefined) return;
     if (answer !== "deny_because") return this.answer(request.id, answer);
@@ -143,7 +143,7 @@ export class Approvals implements vscode.Disposable {
   private pick(request: ApprovalRequest): Promise<Outcome | "deny_because" | undefined> {
     const pick = vscode.window.createQuickPick<vscode.QuickPickItem & { outcome: Outcome | "deny_because" }>();
     pick.title = inert(`${bracketed(request.tag)} ${request.title}`);
-    pick.placeholder = fitsToast(request)
+    pick.placeholder = fitsPick(request)
       ? inert(request.detail.trim() || request.reason)
       : "The whole is shown in the editor";
     pick.ignoreFocusOut = true;

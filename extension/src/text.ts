@@ -83,8 +83,8 @@ export function taskLine(task: TaskRecord, now: number): string {
 }
 
 function ended(task: TaskRecord): string {
-  const parts: string[] = [task.state];
-  if (task.reason) parts.push(task.reason);
+  // "stopped by a person" has said that it is stopped.
+  const parts = task.reason.startsWith(task.state) ? [task.reason] : [task.state, task.reason].filter(Boolean);
   if (task.filesChanged.length > 0) parts.push(`${plural(task.filesChanged.length, "file")} changed`);
   return parts.join(" · ");
 }
@@ -100,10 +100,16 @@ export function bracketed(tag: string): string {
 }
 
 const TOAST_CHARS = 280;
+const PICK_CHARS = 72;
 
 /** Whether a notification, which cuts long text and joins lines, still shows all that would happen. */
 export function fitsToast(request: ApprovalRequest): boolean {
   return request.detail.length <= TOAST_CHARS && !/[\r\n]/.test(request.detail.trim());
+}
+
+/** Whether the box of a list, which cuts at its width, still shows all that would happen. */
+export function fitsPick(request: ApprovalRequest): boolean {
+  return fitsToast(request) && request.detail.trim().length <= PICK_CHARS;
 }
 
 /** The text of a notification. It is plain: a link or an icon written by a model must not become one. */
