@@ -104,8 +104,15 @@ class PermissionEngine:
 
     def _access(self, access: Access, question: Question, ctx: Context) -> list[Finding]:
         if access.effect in (Effect.READ, Effect.WRITE) and (access.path or question.tool in READERS | WRITERS):
-            return [_judge_path(access, question, ctx)]
+            return [_with_own_question(access, _judge_path(access, question, ctx))]
         return []
+
+
+def _with_own_question(access: Access, finding: Finding) -> Finding:
+    """Let an access that must be asked about ask, whatever rules and mode allow; each time anew, so without a rule."""
+    if access.ask is None or finding.decision is Decision.DENY:
+        return finding
+    return Finding(text=finding.text, decision=Decision.ASK, reason=access.ask, by="unsaved")
 
 
 def _judge_path(access: Access, question: Question, ctx: Context) -> Finding:
