@@ -11,13 +11,12 @@ def with_context(text: str, context: Sequence[ContextItem]) -> str:
     """Return the prompt with its attachments behind it: where they are, and their text where it was sent along."""
     if not context:
         return text
-    items = "\n".join(_item(item) for item in context)
-    return f"{text}\n\n<context>\n{items}\n</context>"
+    return _attached(text, "\n".join(_item(item) for item in context))
 
 
 def with_place(prompt: str, path: str | None, place: Range | None) -> str:
     """Return the prompt with the place in the editor that it was asked at."""
-    return prompt if path is None else f"{prompt}\n\nIt was asked at {where(path, place)}."
+    return prompt if path is None else _attached(prompt, f"- {where(path, place)}")
 
 
 def where(path: str, place: Range | None) -> str:
@@ -26,6 +25,10 @@ def where(path: str, place: Range | None) -> str:
         return path
     first, last = place.start.line + 1, place.end.line + 1
     return f"{path}:{first}" if first == last else f"{path}:{first}-{last}"
+
+
+def _attached(text: str, items: str) -> str:
+    return f"{text}\n\n<context>\n{items}\n</context>"
 
 
 def _item(item: ContextItem) -> str:

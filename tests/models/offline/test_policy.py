@@ -109,7 +109,7 @@ def test_the_first_question_of_a_newcomer_finds_where_subagents_start() -> None:
         ("Who uses load_user()?", "shop/store.py:1"),
         ("where is LoginForm", "web/session.ts:1"),
         ("Which requests are handled", "shop/web.py:4"),
-        ("explain shop/web.py:5", "`shop/web.py:3` was named"),
+        ("explain shop/web.py:5", "`shop/web.py:5` was named"),
     ],
 )
 def test_names_paths_and_words_are_all_looked_for(app: Path, question: str, found: str) -> None:

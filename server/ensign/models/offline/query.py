@@ -155,7 +155,8 @@ def _paths(task: str) -> tuple[tuple[str, int], ...]:
         # "and/or" is no path, "e.g" no file: a folder in it or a known look of a file name.
         if re.search(r"\.[A-Za-z]\w*$", path) and not re.fullmatch(r"(e\.g|i\.e)", path):
             found.setdefault(path, int(match.group(2) or 0))
-    return tuple(found.items())
+    # A file that is named by its whole path as well is one file.
+    return tuple((path, line) for path, line in found.items() if not any(path.endswith(f"/{one}") for one in found))
 
 
 def stem(word: str) -> str:

@@ -30,7 +30,7 @@ def findings_report(task: str, query: Query, evidence: Evidence) -> str:
             sections.append("\n".join([f"### {heading}", *lines]))
     if not main and evidence.files:
         sections.append("\n".join(["### Files by name", *(f"- `{path}`" for path in list(evidence.files)[:10])]))
-    named = [block for path, _ in query.paths if (block := _whole(path, evidence))]
+    named = [block for path, line in query.paths if (block := _whole(path, line, evidence))]
     sections[2:2] = named
     if evidence.troubles:
         sections.append(
@@ -48,12 +48,16 @@ def _opening(query: Query, evidence: Evidence, main: list[Finding]) -> str:
     words = ", ".join(f"*{group.name}*" for group in query.groups) or "the files named"
     matching = [path for (path, _), text in evidence.hits.items() if match(text, query.groups)]
     files = len(set(matching))
-    looked = f"Searched for {words}: {len(matching)} matching lines in {files} {'file' if files == 1 else 'files'}."
+    looked = f"Searched for {words}: {_count(len(matching), 'matching line')} in {_count(files, 'file')}."
     if not main:
         return f"{looked} Nothing found matches well; other words for the same thing may help."
     best = main[0]
     what = f", which defines `{best.name}`" if best.name else ""
     return f"{looked} The best match is `{best.path}:{best.line}`{what}."
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _entry(number: int, finding: Finding, evidence: Evidence) -> str:
@@ -74,10 +78,11 @@ def _context(finding: Finding, evidence: Evidence) -> list[tuple[int, str]]:
     return block
 
 
-def _whole(path: str, evidence: Evidence) -> str:
+def _whole(path: str, line: int, evidence: Evidence) -> str:
     """A file that the task named: how it begins, or the part around the line named."""
-    lines = sorted(evidence.lines.get(path, {}).items())[:20]
-    return f"### `{path}:{lines[0][0]}` was named\n{_fence(lines)}" if lines else ""
+    known = evidence.lines.get(path, {})
+    lines = sorted(known.items())[:20]
+    return f"### `{path}:{line if line in known else lines[0][0]}` was named\n{_fence(lines)}" if lines else ""
 
 
 def _fence(block: list[tuple[int, str]]) -> str:
