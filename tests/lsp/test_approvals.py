@@ -174,4 +174,4 @@ async def test_a_client_that_goes_away_has_not_answered(near: Near) -> None:
     await client.close()
     assert await near.code == 1
     assert near.app.calls == []
-    assert near.app.closed == ["interrupted (window closed)"]
+    assert near.app.closed == ["window closed"]

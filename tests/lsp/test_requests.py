@@ -192,7 +192,7 @@ async def test_shutdown_answers_what_is_under_way(near: Near) -> None:
     assert await near.client.answer(stopping) == {"result": None}
     assert await near.client.answer(waiting) == error(-32800, "'ensign/turn/start' was cancelled")
     assert set(await near.client.answer(command)) & {"result", "error"}
-    assert near.app.closed == ["interrupted (window closed)"]
+    assert near.app.closed == ["window closed"]
     near.client.notify("exit")
     assert await near.code == 0
 
@@ -202,7 +202,7 @@ async def test_exit_without_shutdown_is_a_failure(near: Near) -> None:
     await near.client.request("ensign/session/list", {})
     near.client.notify("exit")
     assert await near.code == 1
-    assert near.app.closed == ["interrupted (window closed)"]
+    assert near.app.closed == ["window closed"]
 
 
 async def test_a_frame_over_the_limit_is_refused_by_its_id(near: Near) -> None:

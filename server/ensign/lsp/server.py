@@ -160,7 +160,7 @@ class LanguageServer:
         if self._app is None:
             return
         try:
-            await self._app.close(f"interrupted ({reason})")
+            await self._app.close(reason)
         except Exception:  # the process still has to end; the log says what was left
             log.exception("ending the runs failed")
         if self._unsubscribe is not None:

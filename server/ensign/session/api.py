@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,7 @@ from ensign.session.snapshot import snapshot_of
 from ensign.store.store import Store
 from ensign.tasks.manager import PERSON
 from ensign.tasks.order import Order, unknown_agent
+from ensign.tasks.task import Task
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,18 +120,20 @@ class Api:
         return self.sessions.task(params.id)[1].record
 
     async def task_stop(self, params: wire.TaskStop) -> wire.TasksStopped:
-        """Stop tasks; returns once their runs are dead."""
-        stopped: list[str] = []
-        not_found: list[str] = []
+        """Stop tasks, side by side; returns once their runs are dead."""
+        found: dict[str, tuple[Session, Task]] = {}
         for identifier in params.ids:
             try:
-                session, task = self.sessions.task(identifier)
+                found[identifier] = self.sessions.task(identifier)
             except UserError:
-                not_found.append(identifier)
                 continue
-            done = await session.manager.stop(task, PERSON)
-            (stopped if done else not_found).append(identifier)
-        return wire.TasksStopped(stopped=tuple(stopped), not_found=tuple(not_found))
+        for session in {id(session): session for session, _ in found.values()}.values():
+            session.hush_if_all([task for owner, task in found.values() if owner is session])
+        ends = await asyncio.gather(*(session.manager.stop(task, PERSON) for session, task in found.values()))
+        stopped = [identifier for identifier, ended in zip(found, ends, strict=True) if ended]
+        return wire.TasksStopped(
+            stopped=tuple(stopped), not_found=tuple(one for one in params.ids if one not in stopped)
+        )
 
     async def task_wrap_up(self, params: wire.TaskRef) -> wire.Empty:
         """Have a task report now."""
@@ -140,7 +144,7 @@ class Api:
     async def task_resume(self, params: wire.TaskSend) -> wire.Empty:
         """Go on with an ended task."""
         session, task = self.sessions.task(params.id)
-        session.manager.resume(task, go_on(params.message or ""))
+        await session.resume(task, go_on(params.message or ""))
         return wire.Empty()
 
     async def task_send(self, params: wire.TaskSend) -> wire.Empty:
@@ -149,6 +153,7 @@ class Api:
         message = go_on(params.message or "")
         if message is None:
             raise UserError("params.message: is blank")
+        session.turns.hush(quiet=False)
         await session.manager.send(task, message)
         return wire.Empty()
 

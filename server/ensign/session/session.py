@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from ensign.models.base import Head
@@ -137,7 +137,24 @@ class Session:
 
     def run_agent(self, order: Order) -> Task:
         """Start a subagent for a person: it has no parent agent, and its report goes to the person (N4)."""
+        self.turns.hush(quiet=False)
         return self.manager.spawn(order, self.main)
+
+    async def resume(self, task: Task, message: UserMessage | None) -> None:
+        """Go on with an ended task for a person; returns once the message is on disk.
+
+        Raises:
+            UserError: it runs, or has completed and there is nothing to go on with.
+        """
+        self.manager.resume(task, message)
+        self.turns.hush(quiet=False)
+        await task.ready.wait()
+
+    def hush_if_all(self, stopping: Collection[Task]) -> None:
+        """A person who stops everything wants quiet: then no end starts a turn (B3)."""
+        active = self.manager.active()
+        if active and all(task in stopping for task in active):
+            self.turns.hush()
 
     def set_mode(self, mode: Mode) -> None:
         """Change the permission mode, from the next call on."""
@@ -210,7 +227,9 @@ class Session:
 
     def _tasks_in_words(self) -> str:
         """Live and unannounced tasks, for a conversation that loses its memory of starting them (C3)."""
-        tasks = [one for one in self.manager.tasks.values() if not one.state.terminal or self.subagents.unannounced(one)]
+        tasks = [
+            one for one in self.manager.tasks.values() if not one.state.terminal or self.subagents.unannounced(one)
+        ]
         return "\n".join(
             f"- {one.record.name or one.record.short_id}: {one.record.agent}, {one.record.description} "
             f"({one.state.value}); its report: {one.record.output_file}"

@@ -94,6 +94,7 @@ class Index:
         self._report = report
         self._now = now
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="index")
+        self._closed = False
         self._database: Database | None = None
         self._lock = threading.Lock()
         self._waiting: dict[tuple[str, object], Row] = {}
@@ -178,7 +179,10 @@ class Index:
         await self._read(run)
 
     async def close(self) -> None:
-        """Write what waits and end the thread."""
+        """Write what waits and end the thread. Closing twice is nothing."""
+        if self._closed:
+            return
+        self._closed = True
 
         def end() -> None:
             self._write()

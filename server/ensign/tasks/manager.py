@@ -273,7 +273,7 @@ class TaskManager:
         task.detach(by)
 
     def abandon(self, task: Task) -> None:
-        """The call that waited for a run is gone: the parent hears of its end by a notification, also if it has been."""
+        """The call that waited for a run is gone: a notification tells the parent of its end, be it past or to come."""
         task.detached.set()
         if task.record.envelope is not None:
             self._around.tell(task, task.record.envelope)
