@@ -42,7 +42,6 @@ export class Composer {
     private readonly context: PageContext,
     kept: Draft | undefined,
     private readonly keep: (draft: Draft) => void,
-    private readonly escaped: () => void,
   ) {
     this.history = kept?.history ?? [];
     this.attachments = kept?.attachments ?? [];
@@ -123,9 +122,6 @@ export class Composer {
       case "Enter":
         if (event.shiftKey || event.altKey) return false;
         this.submit();
-        return true;
-      case "Escape":
-        this.escaped();
         return true;
       case "ArrowUp":
         return this.box.selectionStart === 0 && this.box.selectionEnd === 0 && this.recall(-1);

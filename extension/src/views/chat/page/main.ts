@@ -50,7 +50,7 @@ class Page {
     const keep = (draft: Draft): void => this.vscode.setState(draft);
     this.transcript = new Transcript(this.context);
     this.approvals = new ApprovalsView(this.context);
-    this.composer = new Composer(this.context, this.vscode.getState(), keep, () => this.escaped());
+    this.composer = new Composer(this.context, this.vscode.getState(), keep);
     this.frame = new Frame(this.context, (text) => this.context.send({ kind: "send", text, context: [] }));
     this.transcript.element.prepend(this.frame.empty);
     app.append(
@@ -65,6 +65,7 @@ class Page {
     window.addEventListener("focus", () => {
       if (document.activeElement === document.body) this.composer.focus();
     });
+    window.addEventListener("keydown", (event) => this.keyed(event));
     setInterval(() => this.transcript.tick(), TICK_MS);
     this.composer.enable(false);
     this.context.send({ kind: "ready" });
@@ -141,6 +142,13 @@ class Page {
     if (changes.all) this.transcript.scrollToEnd();
     const took = performance.now() - started;
     this.notBefore = took > 8 ? performance.now() + took * 3 : 0;
+  }
+
+  /** Esc counts wherever the focus is, but where it closes something smaller first. */
+  private keyed(event: KeyboardEvent): void {
+    if (event.key !== "Escape" || event.defaultPrevented || event.isComposing) return;
+    if (event.target instanceof Element && event.target.closest(".approval")) this.composer.focus();
+    else this.escaped();
   }
 
   /** Esc first frees the chat from what runs in front of it, then ends the turn. */

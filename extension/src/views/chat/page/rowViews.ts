@@ -69,8 +69,8 @@ function userView(row: UserRow, context: PageContext): RowView {
 }
 
 function newsView(row: NewsRow): HTMLElement {
-  const tasks = [...row.text.matchAll(/^task: (.+)$/gm)].map(([, description]) => description);
-  const title = tasks.length === 0 ? "News of a background task" : `Came back: ${tasks.join(", ")}`;
+  const tasks = [...row.text.matchAll(/^task: (.+)\n\{"status":\s*"(\w+)"/gm)];
+  const title = tasks.map(([, task, status]) => `${task} ${status}`).join(", ") || "News of a background task";
   return h("details", { class: "news" }, h("summary", {}, icon("bell"), title), h("pre", { tabindex: 0 }, row.text));
 }
 
