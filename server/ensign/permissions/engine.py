@@ -48,7 +48,10 @@ class PermissionEngine:
         found: list[Finding] = []
         file_tool = question.tool in READERS | WRITERS
         if not file_tool or not question.accesses:
-            found.append(_judge_tool(question, ctx))
+            finding = _judge_tool(question, ctx)
+            for access in question.accesses:
+                finding = _with_own_question(access, finding) if access.effect is Effect.SESSION else finding
+            found.append(finding)
         for access in question.accesses:
             found += self._access(access, question, ctx)
         return conclude(found, policy)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ensign.permissions.display import tag, visible
 from ensign.permissions.grants import offered
-from ensign.protocol.access import Effect
+from ensign.protocol.access import Effect, Verdict
 from ensign.protocol.approvals import ApprovalPart, ApprovalRequest, DiffPreview, Outcome
 from ensign.protocol.ids import new_id
 from ensign.protocol.tasks import TaskRecord
@@ -42,12 +42,20 @@ def request_of(
             for part in verdict.parts
         ),
         rules=verdict.suggestions,
-        outcomes=tuple(one for one in offered(verdict) if record is not None or one is not Outcome.ALLOW_TASK),
+        outcomes=outcomes_of(verdict, is_task=record is not None),
         diff=None
         if preview is None
         else DiffPreview(path=str(preview.path), before=preview.before, after=preview.after),
         since=since,
     )
+
+
+def outcomes_of(verdict: Verdict, *, is_task: bool) -> tuple[Outcome, ...]:
+    """The answers that mean something: for a task only a task's, and nothing lasting where no rule would hold."""
+    senseless = {Outcome.ALLOW_TASK, Outcome.ALLOW_SESSION} if not verdict.grants else set[Outcome]()
+    if not is_task:
+        senseless.add(Outcome.ALLOW_TASK)
+    return tuple(one for one in offered(verdict) if one not in senseless)
 
 
 def tag_of(record: TaskRecord | None) -> str:

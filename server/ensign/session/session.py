@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from ensign.models.base import Head
+from ensign.models.prices import price
 from ensign.protocol import events
 from ensign.protocol.access import Mode
 from ensign.protocol.approvals import Answer
@@ -210,16 +211,17 @@ class Session:
     def _tools(self) -> tuple[Tool, ...]:
         """Every tool of the session: the shared ones, and those that work on its tasks."""
         services, settings = self.services, self.services.settings()
-        delegation = Delegation(manager=self.manager, agent_of=lambda _: self.main, rules=self.rules)
+        delegation = Delegation(manager=self.manager, agent_of=lambda _: self.main, rules=self.rules, price=price)
+        agents = self.authority.may_spawn(services.definitions())
+        agent = agent_tool(delegation, agents, settings.subagents, headless=services.headless)
         task_tools = TaskTools(
             manager=self.manager,
             agent_of=lambda _: self.main,
+            agent=agent,
             rules=self.rules,
             read=self.subagents.withdraw,
             pending=self.subagents.unannounced,
         )
-        agents = self.authority.may_spawn(services.definitions())
-        agent = agent_tool(delegation, agents, settings.subagents, headless=services.headless)
         own = tuple(
             tool for tool in (agent, *task_tools.tools()) if settings.tools is None or tool.name in settings.tools
         )

@@ -103,7 +103,8 @@ class Subagents:
             self.records.partial(task.record.agent_id, task.id, "".join(task.partial))
 
         async def report() -> None:
-            await self.records.write_report(task.id, task.report)
+            facts = task.facts.in_full()
+            await self.records.write_report(task.id, f"{task.report}\n\n---\n{facts}\n" if facts else task.report)
 
         return [
             ("processes", processes),

@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from ensign.protocol.access import Access, Effect
 from ensign.protocol.definition import AgentDefinition
 from ensign.protocol.errors import ToolError, UserError
+from ensign.protocol.messages import Usage
 from ensign.protocol.settings import SubagentSettings
 from ensign.protocol.tasks import Envelope
 from ensign.runtime.agent import Agent
-from ensign.tasks.agent_schema import description, parameters
+from ensign.tasks.agent_schema import description, may_fork, parameters
 from ensign.tasks.envelope import launched, moved
 from ensign.tasks.manager import TaskManager
-from ensign.tasks.order import FORK, Rules, order_of
+from ensign.tasks.order import DEFAULT_AGENT, FORK, Rules, order_of
 from ensign.tasks.report import as_text
 from ensign.tasks.task import Task
 from ensign.tools.base import Arguments, Tool, ToolContext, ToolOutput
@@ -30,6 +31,7 @@ class Delegation:
     manager: TaskManager
     agent_of: Callable[[str], Agent]
     rules: Callable[[], Rules]
+    price: Callable[[str, Usage], float | None]
 
     async def run(self, ctx: ToolContext, arguments: Arguments) -> ToolOutput:
         """Start a subagent; in the foreground, wait for its end and return its envelope."""
@@ -69,9 +71,11 @@ class Delegation:
         return task.record.envelope
 
     def accesses(self, ctx: ToolContext, arguments: Arguments) -> Sequence[Access]:
-        """Which type is spawned (rules `Agent(name)`), and the folder it is sent to."""
-        kind = str(arguments.get("subagent_type") or FORK)
-        spawn = Access(effect=Effect.SESSION, target=kind)
+        """Which type is spawned (rules `Agent(name)`), and the folder it is sent to; a costly fork asks first (F5)."""
+        rules = self.rules()
+        kind = kind_of(arguments, rules)
+        ask = self._cost(ctx, rules.settings) if kind == FORK else None
+        spawn = Access(effect=Effect.SESSION, target=kind, ask=ask)
         cwd = arguments.get("cwd")
         if not cwd:
             return (spawn,)
@@ -81,6 +85,21 @@ class Delegation:
                 effect=Effect.READ, target=str(cwd), path=ctx.files.resolve(str(cwd), cwd=ctx.cwd, call_id=ctx.call_id)
             ),
         )
+
+    def _cost(self, ctx: ToolContext, settings: SubagentSettings) -> str | None:
+        """Why a fork is to be asked about: it sends a long conversation at each of its steps."""
+        conversation = self.agent_of(ctx.agent_id).conversation
+        if conversation.tokens <= settings.fork_ask_tokens:
+            return None
+        dollars = self.price(conversation.model.id, Usage(cache_read=conversation.tokens))
+        cost = f", at least ${dollars:.2f} a step," if dollars else ""
+        return f"this fork starts with about {conversation.tokens:,} tokens{cost} and sends them at each of its steps"
+
+
+def kind_of(arguments: Arguments, rules: Rules) -> str:
+    """The type that a call would start; without one, a fork or what stands in for it."""
+    named = str(arguments.get("subagent_type") or "").strip()
+    return named or (FORK if may_fork(rules.settings, headless=rules.headless) else DEFAULT_AGENT)
 
 
 def output_of(envelope: Envelope) -> ToolOutput:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ensign.protocol.tasks import Envelope, EnvelopeStatus, TaskState
+from ensign.tasks.facts import shortened
 from ensign.tasks.report import cut_report
 from ensign.tasks.task import Task
 
@@ -38,7 +39,7 @@ def _envelope(task: Task, status: EnvelopeStatus, reason: str, report_chars: int
     record = task.record
     return Envelope(
         status=status,
-        reason=reason,
+        reason=shortened(reason),
         agent_id=record.agent_id,
         task_id=record.id,
         report=report,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 from ensign.protocol.access import Access, Effect
 from ensign.protocol.codec import to_wire
 from ensign.protocol.errors import ToolError, UserError
-from ensign.protocol.messages import UserMessage
+from ensign.protocol.messages import ToolCall, UserMessage
 from ensign.protocol.tasks import TaskRecord
 from ensign.runtime.agent import Agent
 from ensign.tasks.agent_tool import output_of
@@ -34,12 +35,14 @@ class TaskTools:
     """What the tools work with.
 
     Attributes:
+        agent: the `Agent` tool: whoever may not use it to start a type may not start it here either (A14).
         read: the end of this task has been read, so it need not be announced any more (N2).
         pending: whether the end of this task waits to be announced.
     """
 
     manager: TaskManager
     agent_of: Callable[[str], Agent]
+    agent: Tool
     rules: Callable[[], Rules]
     read: Callable[[Task], None]
     pending: Callable[[Task], bool]
@@ -100,6 +103,8 @@ class TaskTools:
     async def create(self, ctx: ToolContext, arguments: Arguments) -> ToolOutput:
         """Start a subagent in the background."""
         caller = self.agent_of(ctx.agent_id)
+        call = ToolCall(call_id=ctx.call_id, name=self.agent.name, arguments=arguments, raw=json.dumps(dict(arguments)))
+        await caller.gate().permit(call, self.agent, ctx, self.agent.accesses(ctx, arguments))
         order = order_of(arguments, caller, ctx.call_id, self.rules())
         if not self.rules().settings.background:
             raise ToolError("background work is switched off (subagents.background); use Agent")
