@@ -80,8 +80,9 @@ export class Sessions implements vscode.Disposable {
         await this.memory.update(KEY, undefined);
         return this.server.request("ensign/session/open", { cwd });
       });
-    await this.memory.update(KEY, opened.sessionId);
+    // At once: the next events are already on their way, and count from this state.
     this.show(opened);
+    await this.memory.update(KEY, opened.sessionId);
     return opened;
   }
 
