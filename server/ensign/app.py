@@ -6,7 +6,7 @@ import asyncio
 import logging
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -98,6 +98,7 @@ class App:
             add_rule=self._add_rule,
             clock=time.time,
         )
+        check_tools(settings.tools or (), known=SESSION_TOOLS | {tool.name for tool in self._services.tools})
         self._sessions = Sessions(self._services, world.paths.state / "output")
         self.documents: Documents = self._registry.documents
         self.api = Api(
@@ -274,6 +275,18 @@ def world_of(
     start = Start(environ=environment, flags=Flags(**command_line), options=options)
     folders_ = tuple(root.resolve() for root in roots) or (paths.user_home,)
     return World(paths, start, folders_, faults=faults)
+
+
+def check_tools(named: Iterable[str], *, known: frozenset[str]) -> None:
+    """Refuse a name in `--tools` that nothing goes by: the list would be narrower than was meant, without a word.
+
+    Raises:
+        UserError: there is one.
+    """
+    for name in named:
+        if name not in known and name not in LATER_TOOLS:
+            others = sorted(known | {tool.name for tool in BUILTIN})
+            raise UserError(f"--tools: there is no tool {name!r}; there are {', '.join(others)}")
 
 
 def policies_of(settings: Settings) -> Policies:

@@ -3,64 +3,68 @@
 from __future__ import annotations
 
 import argparse
-import json
-import sys
-from pathlib import Path
 from typing import Any
 
-from ensign.app import build
+from ensign.app import App, build
+from ensign.cli.console import DONE, FAILED, Console
 from ensign.protocol import wire
-from ensign.protocol.codec import to_wire
 
 
-async def agents(arguments: argparse.Namespace, cwd: Path, environment: dict[str, str]) -> int:
+async def agents(arguments: argparse.Namespace, console: Console) -> int:
     """List definitions; exit code 1 when a file has an error."""
-    app = build(options={}, roots=(cwd,), environment=environment, command_line={}, client_name="agents")
+    app = _app(console, "agents")
     listed = await app.api.agent_list(wire.AgentList())
     await app.close("done")
     if arguments.json:
-        print_json(listed)
+        console.print_json(listed)
     else:
         for agent in listed.agents:
             hidden = f" (hidden by {agent.shadowed_by})" if agent.shadowed_by else ""
             tools = "all tools" if agent.tools is None else ", ".join(agent.tools) or "no tools"
-            sys.stdout.write(f"{agent.name} [{agent.source}]{hidden}: {agent.description}\n    {tools}\n")
+            console.print(f"{agent.name} [{agent.source}]{hidden}: {agent.description}\n    {tools}")
         for one in listed.diagnostics:
-            sys.stderr.write(f"{one.path}:{one.line}:{one.column}: {one.severity}: {one.message} ({one.code})\n")
-    return 1 if any(one.severity == "error" for one in listed.diagnostics) else 0
+            console.err.write(f"{one.path}:{one.line}:{one.column}: {one.severity}: {one.message} ({one.code})\n")
+    return FAILED if any(one.severity == "error" for one in listed.diagnostics) else DONE
 
 
-async def explain(arguments: argparse.Namespace, cwd: Path, environment: dict[str, str]) -> int:
+async def explain(arguments: argparse.Namespace, console: Console) -> int:
     """Print the decision about a call."""
     flags: dict[str, Any] = {} if arguments.settings is None else {"settings_file": arguments.settings}
-    app = build(options={}, roots=(cwd,), environment=environment, command_line=flags, client_name="explain")
-    explained = app.explain(
-        tool=arguments.tool, arguments=arguments.input, cwd=cwd, mode=arguments.mode, agent=arguments.agent
-    )
-    await app.close("done")
+    app = _app(console, "explain", flags)
+    try:
+        explained = app.explain(
+            tool=arguments.tool, arguments=arguments.input, cwd=console.cwd, mode=arguments.mode, agent=arguments.agent
+        )
+    finally:
+        await app.close("done")
     if arguments.json:
-        print_json(explained)
-        return 0
+        console.print_json(explained)
+        return DONE
     rule = f" (rule {explained.rule})" if explained.rule else ""
-    sys.stdout.write(f"{explained.decision}: {explained.reason}{rule}\n")
+    console.print(f"{explained.decision}: {explained.reason}{rule}")
     for part in explained.parts:
-        sys.stdout.write(f"  {part.decision}: {part.text}: {part.reason}\n")
-    return 0
+        console.print(f"  {part.decision}: {part.text}: {part.reason}")
+    return DONE
 
 
-async def doctor(arguments: argparse.Namespace, cwd: Path, environment: dict[str, str]) -> int:
+async def doctor(arguments: argparse.Namespace, console: Console) -> int:
     """Print the checks; exit code 1 when one failed."""
-    app = build(options={}, roots=(cwd,), environment=environment, command_line={}, client_name="doctor")
+    app = _app(console, "doctor")
     checks = await app.diagnose()
     await app.close("done")
     if arguments.json:
-        print_json({"checks": checks})
+        console.print_json({"checks": checks})
     else:
         for check in checks:
-            sys.stdout.write(f"{check.state:8} {check.name}: {check.detail}\n")
-    return 1 if any(check.state == "failed" for check in checks) else 0
+            console.print(f"{check.state:8} {check.name}: {check.detail}")
+    return FAILED if any(check.state == "failed" for check in checks) else DONE
 
 
-def print_json(value: object) -> None:
-    """One object, one line, on standard output."""
-    sys.stdout.write(json.dumps(to_wire(value), ensure_ascii=False) + "\n")
+def _app(console: Console, command: str, flags: dict[str, Any] | None = None) -> App:
+    return build(
+        options={},
+        roots=(console.cwd,),
+        environment=console.environment,
+        command_line=flags or {},
+        client_name=command,
+    )

@@ -4,151 +4,95 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
-import re
-import sys
-from collections.abc import Sequence
-from pathlib import Path
-from typing import TextIO
+from typing import Any
 
-from ensign.app import App, build
 from ensign.cli.ask import Terminal
-from ensign.cli.progress import progress_for
+from ensign.cli.console import Console
+from ensign.cli.headless import Headless, headless
+from ensign.cli.outcome import Outcome
 from ensign.protocol import events, wire
 from ensign.protocol.codec import to_wire
-from ensign.protocol.messages import AssistantMessage, StopReason, Usage
-from ensign.protocol.tasks import TaskRecord, TaskState
+from ensign.protocol.errors import EnsignError, UserError
 
-DONE, FAILED, WRONG_USE, PARTIAL, DENIED, INTERRUPTED = 0, 1, 2, 3, 4, 130
-
-_VERDICT = re.compile(r"^VERDICT: (PASS|FAIL|PARTIAL)\s*$", re.MULTILINE)
-_VERDICT_CODES = {"PASS": DONE, "FAIL": FAILED, "PARTIAL": PARTIAL}
+VERIFICATION = "verification"
 
 
-class Outcome:
-    """How a run went: a fold of its events."""
+async def run(arguments: argparse.Namespace, console: Console) -> int:
+    """Do the task and return the exit code.
 
-    def __init__(self) -> None:
-        self.usage = Usage()
-        self.tasks: dict[str, TaskRecord] = {}
-        self.report = ""
-        self.ending: events.TurnEnded | None = None
-        self.failure = ""
-        self.denied = 0
-        self.effects = 0
-
-    def read(self, event: events.Event) -> None:
-        """Take in an event of any agent."""
-        match event:
-            case events.UsageReported(usage=usage):
-                self.usage += usage
-            case events.TaskChanged(record=record):
-                self.tasks[record.id] = record
-            case events.ToolFinished(denied_by=by, files=files, command=command):
-                self.denied += by is not None and by != "filter"
-                self.effects += bool(files) or command is not None
-            case events.MessageAdded(message=AssistantMessage() as message, task_id=None) if message.text.strip():
-                self.report = message.text.strip()
-            case events.TurnEnded(task_id=None):
-                self.ending = event
-            case events.TurnFailed(task_id=None, message=message, partial_text=partial):
-                self.failure = message
-                self.report = partial or self.report
-            case _:
-                pass
-
-    def status(self) -> str:
-        """The word for how a main agent's run ended."""
-        if self.failure:
-            return "failed"
-        if self.ending is None or self.ending.stop is StopReason.CANCELLED:
-            return "interrupted"
-        return "partial" if self.ending.reason or self.ending.stop is not StopReason.END_TURN else "completed"
-
-    def code(self, status: str) -> int:
-        """The exit code: 4 when calls were denied and nothing had an effect, else by the status."""
-        if status == "completed" and self.denied and not self.effects:
-            return DENIED
-        return {"completed": DONE, "partial": PARTIAL, "interrupted": INTERRUPTED, "stopped": INTERRUPTED}.get(
-            status, FAILED
-        )
-
-
-async def run(arguments: argparse.Namespace, cwd: Path, environment: dict[str, str]) -> int:
-    """Do the task and return the exit code."""
-    app = build(
-        options={},
-        roots=(cwd,),
-        environment=environment,
-        command_line=options_of(arguments),
-        client_name="run",
-        headless=True,
-    )
+    Raises:
+        UserError: wrong use; nothing was started.
+        asyncio.CancelledError: somebody ended it; what there was has been told.
+    """
+    options: dict[str, Any] = {"subagents": {"wakeOnNotification": True}}
+    if is_verification(arguments.agent):
+        # Whoever names it on the command line wants it, whatever the setting says of being offered to models (D9).
+        options["subagents"]["enableVerificationAgent"] = True
     outcome = Outcome()
-    progress = progress_for(sys.stderr)
-    out = sys.stdout
+    try:
+        async with headless(
+            console, command="run", json=arguments.json, options=options, flags=flags_of(arguments)
+        ) as job:
+            outcome = job.outcome
+            await _work(job, arguments, console)
+    except asyncio.CancelledError:
+        tell(outcome, console, json=arguments.json)
+        raise
+    except UserError:
+        raise
+    except EnsignError as error:
+        outcome.failed(str(error))
+    tell(outcome, console, json=arguments.json)
+    return outcome.code(verdict=is_verification(arguments.agent))
 
-    def read(_session_id: str, _seq: int, event: events.Event) -> None:
-        outcome.read(event)
-        progress.read(event)
-        if arguments.json:
-            print_json(out, to_wire(event))
 
-    app.subscribe(read, lambda _: None)
+def is_verification(agent: str | None) -> bool:
+    """Whether the report's verdict is the exit code."""
+    return agent is not None and agent.strip().casefold() == VERIFICATION
+
+
+async def _work(job: Headless, arguments: argparse.Namespace, console: Console) -> None:
+    app = job.app
+    if arguments.ask and console.source is not None and console.source.isatty():
+        app.attach(editor=None, answers=True)
+        app.subscribe(Terminal(app, console, job.progress).read, lambda _: None)
+    opened = await app.api.session_open(wire.SessionOpen(cwd=str(console.cwd)))
+    session_id = opened.session_id
+    if arguments.agent is None:
+        await app.api.turn_start(wire.TurnStart(session_id=session_id, text=arguments.task))
+    else:
+        order = wire.AgentRun(agent=arguments.agent, prompt=arguments.task, session_id=session_id)
+        job.outcome.alone((await app.api.agent_run(order)).task_id)
+    settled = app.api.session_settle(wire.SessionRef(session_id=session_id))
     try:
         async with asyncio.timeout(arguments.timeout):
-            status = await _work(app, arguments, cwd, outcome)
+            await settled
     except TimeoutError:
-        status = "partial"
-        outcome.report = outcome.report or f"The run did not end within {arguments.timeout:g} seconds."
-    finally:
-        await app.close("interrupted (the command ended)")
-        progress.close()
-    return _finish(arguments, outcome, status, out)
+        reason = f"limit of {arguments.timeout:g} seconds reached"
+        job.outcome.limited(reason)
+        await app.api.session_wrap_up(session_id, reason)
 
 
-async def _work(app: App, arguments: argparse.Namespace, cwd: Path, outcome: Outcome) -> str:
-    if arguments.ask and sys.stdin.isatty():
-        app.attach(editor=None, answers=True)
-        app.subscribe(Terminal(app, sys.stdin, sys.stderr).read, lambda _: None)
-    opened = await app.api.session_open(wire.SessionOpen(cwd=str(cwd)))
-    if arguments.agent is None:
-        await app.api.turn_start(wire.TurnStart(session_id=opened.session_id, text=arguments.task))
-        await app.api.session_settle(wire.SessionRef(session_id=opened.session_id))
-        return outcome.status()
-    started = await app.api.agent_run(
-        wire.AgentRun(agent=arguments.agent, prompt=arguments.task, session_id=opened.session_id)
-    )
-    await app.api.session_settle(wire.SessionRef(session_id=opened.session_id))
-    record = outcome.tasks[started.task_id]
-    outcome.report = Path(record.output_file).read_text(encoding="utf-8") if record.output_file else ""
-    outcome.failure = record.reason if record.state is TaskState.FAILED else ""
-    return record.state.value
-
-
-def _finish(arguments: argparse.Namespace, outcome: Outcome, status: str, out: TextIO) -> int:
-    if arguments.json:
+def tell(outcome: Outcome, console: Console, *, json: bool) -> None:
+    """Say how it ended: the last line for a script, the report and the reason for a person."""
+    if json:
         ended = events.RunEnded(
             agent_id="main",
-            status=status,
+            status=outcome.status(),
             report=outcome.report,
             usage=outcome.usage,
             tasks=tuple(to_wire(record) for record in outcome.tasks.values()),
         )
-        print_json(out, to_wire(ended))
+        console.print_json(ended)
     elif outcome.report:
-        out.write(f"{outcome.report}\n")
-    if outcome.failure and not arguments.json:
-        sys.stderr.write(f"ensign: {outcome.failure}\n")
-    elif outcome.ending is not None and outcome.ending.reason:
-        sys.stderr.write(f"ensign: {outcome.ending.reason}\n")
-    verdicts = _VERDICT.findall(outcome.report) if arguments.agent == "Verification" else []
-    return _VERDICT_CODES[verdicts[-1]] if verdicts else outcome.code(status)
+        console.print(outcome.report)
+    if why := outcome.why():
+        console.say(why)
 
 
-def options_of(arguments: argparse.Namespace) -> dict[str, object]:
+def flags_of(arguments: argparse.Namespace) -> dict[str, Any]:
     """The settings that the command line gives; what was not said is left out."""
-    tools: Sequence[str] | None = None
+    tools = None
     if arguments.tools is not None:
         tools = tuple(name.strip() for name in arguments.tools.split(",") if name.strip())
     given = {
@@ -159,11 +103,6 @@ def options_of(arguments: argparse.Namespace) -> dict[str, object]:
         "tools": tools,
         "max_turns": arguments.max_turns,
         "max_tokens": arguments.max_tokens,
+        "timeout_s": arguments.timeout,
     }
     return {name: value for name, value in given.items() if value is not None}
-
-
-def print_json(out: TextIO, value: object) -> None:
-    """One object, one line."""
-    out.write(json.dumps(value, ensure_ascii=False) + "\n")
-    out.flush()

@@ -87,6 +87,10 @@ class Api:
         await self.sessions.get(params.session_id).settled()
         return wire.Empty()
 
+    async def session_wrap_up(self, session_id: str, reason: str) -> None:
+        """Have everything in a session report now; returns once it has, or the time for that is over."""
+        await self.sessions.get(session_id).wrap_up(reason)
+
     async def agent_list(self, _: wire.AgentList) -> wire.AgentsListed:
         """List every definition with its faults."""
         return to_listing(self.definitions())
