@@ -51,3 +51,8 @@ class RunSpec(Value):
     spawn_key: str
     call_id: str | None = None
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+def spawn_key(session_id: str, messages: int, call_id: str) -> str:
+    """The key of a spawn; some servers number their calls anew in each reply, so the call's place belongs to it."""
+    return f"{session_id}:{messages}:{call_id}"

@@ -8,7 +8,7 @@ from ensign.protocol.codec import to_wire
 from ensign.protocol.errors import UserError
 from ensign.protocol.ids import new_id
 from ensign.protocol.messages import AssistantMessage, ToolCall
-from ensign.protocol.run import RunSpec
+from ensign.protocol.run import RunSpec, spawn_key
 from ensign.protocol.tasks import Envelope, Facts, TaskState
 from ensign.store.inbox import Letter
 from ensign.store.journal import write_whole
@@ -65,6 +65,8 @@ def recover_session(session: SessionStore, removed: list[str]) -> Recovered:
         if spec is not None and found.state is TaskState.RUNNING:
             replays[agent_id] = _end(session, spec, found)
             interrupted.append(CutOff(task_id=spec.task_id, agent_id=agent_id, unknown=found.unknown))
+        elif spec is not None and found.notify is None and _unheard(spec, replays):
+            replays[agent_id] = _end_again(session, found)
     for found in replays.values():
         _tell(session, found, replays)
     mains = [found for found in replays.values() if found.head.spec is None]
@@ -78,9 +80,8 @@ def recover_session(session: SessionStore, removed: list[str]) -> Recovered:
 
 
 def _end(session: SessionStore, spec: RunSpec, found: Replay) -> Replay:
-    """Write the end of a run that has none. A parent that did not wait for it is to be told."""
-    background = found.record.background if found.record is not None else spec.background
-    notify = new_id() if background and spec.parent_agent_id is not None else None
+    """Write the end of a run that has none. Its parent is to be told: a call that waited for it is gone as well."""
+    notify = new_id() if spec.parent_agent_id is not None else None
     envelope = _envelope(session, spec, found)
     transcript, _ = session.reopen_blocking(found.head.agent_id)
     try:
@@ -88,6 +89,26 @@ def _end(session: SessionStore, spec: RunSpec, found: Replay) -> Replay:
     finally:
         transcript.close()
     return replace(found, state=TaskState.INTERRUPTED, envelope=envelope, notify=notify)
+
+
+def _unheard(spec: RunSpec, replays: dict[str, Replay]) -> bool:
+    """Whether a run's end was on disk, and the result of the call that waited for it was not."""
+    parent = replays.get(spec.parent_agent_id or "")
+    if parent is None or spec.call_id not in {call.call_id for call in parent.open_calls}:
+        return False
+    # The last message is the answer that `history` gives to open calls.
+    return spec.spawn_key == spawn_key(spec.session_id, len(parent.history) - 1, spec.call_id or "")
+
+
+def _end_again(session: SessionStore, found: Replay) -> Replay:
+    """Write an end once more, as one that the parent is to be told of."""
+    notify = new_id()
+    transcript, _ = session.reopen_blocking(found.head.agent_id)
+    try:
+        transcript.append_end(found.state, found.envelope, notify=notify)
+    finally:
+        transcript.close()
+    return replace(found, notify=notify)
 
 
 def _tell(session: SessionStore, child: Replay, replays: dict[str, Replay]) -> None:

@@ -43,10 +43,14 @@ class Step:
 
 def unknown_calls(steps: Sequence[Step]) -> tuple[ToolCall, ...]:
     """Return the calls at the end whose effect nobody knows; they are not run again unasked (B7)."""
+    return tuple(call for call in open_calls(steps) if call.call_id in steps[-1].intended)
+
+
+def open_calls(steps: Sequence[Step]) -> tuple[ToolCall, ...]:
+    """Return the calls at the end whose result was not recorded."""
     if not steps or not isinstance(last := steps[-1].message, AssistantMessage):
         return ()
-    step = steps[-1]
-    return tuple(call for call in last.calls if call.call_id in step.intended and call.call_id not in step.finished)
+    return tuple(call for call in last.calls if call.call_id not in steps[-1].finished)
 
 
 def sendable(steps: Iterable[Step]) -> list[Message]:

@@ -17,7 +17,7 @@ from ensign.store.head import Head
 from ensign.store.inbox import Inbox, Letter
 from ensign.store.messages import decode_message
 from ensign.store.records import Loaded, Record
-from ensign.store.repair import Step, sendable, unknown_calls
+from ensign.store.repair import Step, open_calls, sendable, unknown_calls
 
 Json = Mapping[str, Any]
 T = TypeVar("T")
@@ -39,6 +39,7 @@ class Replay:
         record: the last whole record of the task, as the panel showed it; its state may be behind `state`.
         partial: what the broken step had said; empty once another message was added.
         open_turn: the turn that began and did not end.
+        open_calls: calls at the end that nothing has answered; `history` says so of each.
         unknown: calls with effects whose outcome nobody knows.
         approvals: questions that nobody answered.
         last_seq: the highest event number.
@@ -61,6 +62,7 @@ class Replay:
     record: TaskRecord | None
     partial: str
     open_turn: str | None
+    open_calls: tuple[ToolCall, ...]
     unknown: tuple[ToolCall, ...]
     approvals: tuple[ApprovalRequest, ...]
     title: str
@@ -228,6 +230,7 @@ class _Fold:
             record=next(self.known(TaskRecord, [task["record"]]), None) if task else None,
             partial=self.partial,
             open_turn=self.open_turn,
+            open_calls=open_calls(self.timeline),
             unknown=unknown_calls(self.timeline),
             approvals=tuple(self.known(ApprovalRequest, self.approvals.values())),
             title=self.title,

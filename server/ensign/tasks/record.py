@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from ensign.protocol.ids import new_id, short_id
 from ensign.protocol.messages import Usage
-from ensign.protocol.run import Limits, RunSpec
+from ensign.protocol.run import Limits, RunSpec, spawn_key
 from ensign.protocol.settings import Settings
 from ensign.protocol.tasks import Color, TaskRecord, TaskState
 from ensign.runtime.agent import Agent
@@ -56,8 +56,7 @@ def spec_of(order: Order, parent: Agent, settings: Settings) -> RunSpec:
         depth=parent.context.depth + 1,
         starter=order.starter,
         query_source=FORK if order.definition is None else f"agent:{order.definition.name}",
-        # Some servers number their calls anew in each reply, so the place in the conversation belongs to the key.
-        spawn_key=f"{session_id}:{len(parent.conversation.messages)}:{order.call_id or task_id}",
+        spawn_key=spawn_key(session_id, len(parent.conversation.messages), order.call_id or task_id),
         call_id=order.call_id,
     )
 
