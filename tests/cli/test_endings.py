@@ -10,8 +10,8 @@ from asyncio.subprocess import Process
 from pathlib import Path
 
 import pytest
-from ensign.testing.replies import Reply, calls
 
+from ensign.testing.replies import Reply, calls
 from tests.cli.shell import Shell, ended, shell
 
 pytestmark = pytest.mark.slow

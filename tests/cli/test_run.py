@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from ensign.protocol.messages import Usage
 from ensign.testing.replies import Call, Reply, calls, error
-
 from tests.cli.shell import Done, ended, shell
 
 pytestmark = pytest.mark.slow

@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from ensign.testing.replies import Reply, calls
 
+from ensign.testing.replies import Reply, calls
 from tests.cli.shell import Screen, ended, shell
 
 pytestmark = pytest.mark.slow

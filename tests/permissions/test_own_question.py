@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from ensign.permissions.engine import PermissionEngine
 from ensign.permissions.policy import Policy, Question
 from ensign.protocol.access import Access, Decision, Effect, Mode

@@ -8,7 +8,6 @@ from ensign.protocol import events, wire
 from ensign.protocol.access import Mode
 from ensign.protocol.approvals import Outcome
 from ensign.testing.replies import Reply, calls
-
 from tests.session.bench import CHILD, bench, delegate
 
 
