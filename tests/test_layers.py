@@ -8,7 +8,7 @@ import pytest
 PACKAGE = Path(__file__).parents[1] / "server" / "ensign"
 
 NOUNS = {"protocol"}
-LEVEL_1 = {"models", "definitions", "store", "workspace"}
+LEVEL_1 = {"models", "definitions", "store", "workspace", "web"}
 LEVEL_2 = {"tools", "permissions", "hooks", "skills", "mcp"}
 
 # By folder, or by the name of a module at the top of the package.
@@ -20,8 +20,9 @@ MAY_IMPORT: dict[str, set[str]] = {
     "definitions": NOUNS,
     "store": NOUNS,
     "workspace": NOUNS,
+    "web": NOUNS,
     # 2
-    "tools": NOUNS | {"workspace"},
+    "tools": NOUNS | {"workspace", "web"},
     "permissions": NOUNS | {"workspace"},
     "hooks": NOUNS | {"workspace"},
     "skills": NOUNS | {"workspace", "tools"},

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import ensign
 from ensign.config.load import Flags, Loaded, Start
 from ensign.config.load import load as load_settings
 from ensign.config.local_rules import add_rule
@@ -21,7 +22,7 @@ from ensign.definitions.sources import Folder, built_in_folder, folders
 from ensign.definitions.vocabulary import Vocabulary
 from ensign.models.catalog import Catalog
 from ensign.models.clock import SystemClock
-from ensign.models.http import HttpPool
+from ensign.models.http import HttpPool, make_tls
 from ensign.models.remote import Policies
 from ensign.models.retry import RetryPolicy
 from ensign.models.watchdog import StreamLimits
@@ -40,6 +41,8 @@ from ensign.session.services import Services
 from ensign.session.sessions import OnEvent, Sessions
 from ensign.store.store import Store
 from ensign.tools import BUILTIN
+from ensign.tools.web_fetch import WEB_FETCH, web_fetch_tool
+from ensign.web.fetcher import Fetcher
 from ensign.workspace.documents import Documents
 from ensign.workspace.processes import Processes
 from ensign.workspace.registry import FileRegistry
@@ -54,7 +57,7 @@ SESSION_TOOLS = frozenset(
 """Tools that each session makes for itself; definitions may name them, subagents never get them (T1)."""
 LATER_TOOLS = frozenset(
     (
-        *("WebFetch", "WebSearch", "NotebookEdit", "Skill", "ToolSearch", "EnterWorktree", "ExitWorktree"),
+        *("WebSearch", "NotebookEdit", "Skill", "ToolSearch", "EnterWorktree", "ExitWorktree"),
         *("SyntheticOutput", "AskUserQuestion", "TeamCreate", "TeamDelete"),
     )
 )
@@ -81,11 +84,12 @@ class App:
         settings = world.settings
         models = Catalog(settings.models, environment, self._http, policies_of(settings))
         self._store = Store(world.paths.state, report=log.warning)
+        tools = (*BUILTIN, web_fetch_tool(Fetcher(agent=f"Ensign/{ensign.__version__}", tls=make_tls)))
         self._services = Services(
             settings=lambda: self._world.settings,
             definitions=lambda: self._world.definitions,
             models=models,
-            tools=tuple(tool for tool in BUILTIN if settings.tools is None or tool.name in settings.tools),
+            tools=tuple(tool for tool in tools if settings.tools is None or tool.name in settings.tools),
             engine=PermissionEngine(),
             registry=self._registry,
             processes=self._processes,
@@ -239,7 +243,7 @@ class World:
             return None
 
         words = Vocabulary(
-            tools=frozenset(tool.name for tool in BUILTIN) | SESSION_TOOLS,
+            tools=frozenset(tool.name for tool in BUILTIN) | {WEB_FETCH} | SESSION_TOOLS,
             later_tools=LATER_TOOLS,
             unserved=UNSERVED,
             check_model=check_model,

@@ -31,6 +31,7 @@ class Bench:
         self.processes = Processes({"PATH": os.defpath, "HOME": str(root / "home")})
         self.views: dict[str, FileView] = {}
         self.denied: set[Path] = set()
+        self.allowed: set[str] = set()
         self.asked: list[Access] = []
         self.progress: list[str] = []
         self.calls = 0
@@ -56,6 +57,7 @@ class Bench:
             output_dir=self.root / "out",
             progress=self.progress.append,
             require=self.require,
+            allows=self.allows,
         )
 
     async def require(self, accesses: Sequence[Access]) -> None:
@@ -63,6 +65,9 @@ class Bench:
         for access in accesses:
             if access.path in self.denied:
                 raise DeniedError("a rule denies it", by="rule", target=access.target)
+
+    def allows(self, accesses: Sequence[Access]) -> bool:
+        return all(access.target in self.allowed for access in accesses)
 
     async def call(self, name: str, agent: str = "main", **arguments: Any) -> ToolOutput:
         return await self.call_in(self.context(agent), name, arguments)

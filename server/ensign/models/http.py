@@ -175,7 +175,7 @@ class HttpPool:
     async def _tls_context(self) -> ssl.SSLContext:
         """Return the one context, made in a thread at the first `https` request (it reads every root certificate)."""
         if self._tls is None:
-            self._tls = asyncio.ensure_future(asyncio.to_thread(_make_tls))
+            self._tls = asyncio.ensure_future(asyncio.to_thread(make_tls))
         return await asyncio.shield(self._tls)
 
 
@@ -184,7 +184,8 @@ async def _close(pools: Sequence[httpcore.AsyncConnectionPool]) -> None:
         await pool.aclose()
 
 
-def _make_tls() -> ssl.SSLContext:
+def make_tls() -> ssl.SSLContext:
+    """Make a context that trusts what the system and certifi trust. Blocks: it reads every root certificate."""
     import ssl
 
     import certifi

@@ -11,7 +11,7 @@ from ensign.permissions.engine import PermissionEngine
 from ensign.permissions.policy import Policy
 from ensign.permissions.policy import Question as Asked
 from ensign.protocol import events
-from ensign.protocol.access import Access, Verdict
+from ensign.protocol.access import Access, Decision, Verdict
 from ensign.protocol.approvals import Answer
 from ensign.protocol.messages import ToolCall
 from ensign.runtime.context import AgentContext
@@ -117,5 +117,6 @@ class Agent:
             output_dir=self.output_dir,
             progress=progress,
             require=require,
+            allows=lambda accesses: self._judge(tool, accesses).decision is Decision.ALLOW,
         )
         return context

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -10,11 +9,9 @@ from ensign.protocol.messages import AssistantMessage, Message, ToolMessage, Use
 from ensign.runtime.clearing import KEEP_RESULTS, clear
 from ensign.runtime.prompt import text_of
 from ensign.runtime.sizes import Room
+from ensign.tools.words import harmless
 
 _TAG = "conversation-summary"
-_OURS = re.compile(
-    r"<(?=\s*/?\s*(?:conversation-summary|runtime-state|task-notification|fork-boilerplate)\b)", re.IGNORECASE
-)
 _DROPPED = "[The Ensign runtime left out the oldest part of the conversation here: it does not fit any more.]"
 
 Size = Callable[[Message], int]
@@ -30,14 +27,10 @@ def as_message(summary: str, state: str) -> UserMessage:
 
     It may quote what a subagent or a file said, so nothing in it can open or close one of our tags (N3).
     """
-    parts = [f"<{_TAG}>", text_of("summary"), "", _harmless(summary), f"</{_TAG}>"]
+    parts = [f"<{_TAG}>", text_of("summary"), "", harmless(summary), f"</{_TAG}>"]
     if state:
-        parts += ["<runtime-state>", _harmless(state), "</runtime-state>"]
+        parts += ["<runtime-state>", harmless(state), "</runtime-state>"]
     return UserMessage(text="\n".join(parts), origin="runtime")
-
-
-def _harmless(text: str) -> str:
-    return _OURS.sub("&lt;", text)
 
 
 def is_summary(message: Message) -> bool:

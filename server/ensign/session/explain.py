@@ -95,4 +95,5 @@ def context(services: Services, tool: Tool, cwd: Path) -> ToolContext:
         output_dir=cwd,
         progress=lambda _: None,
         require=require,
+        allows=lambda _: False,
     )

@@ -1,4 +1,4 @@
-"""The built-in tools; `base.py` says what a tool is."""
+"""The built-in tools; `base.py` says what a tool is. `WebFetch` keeps pages, so `app.py` makes it for each server."""
 
 from __future__ import annotations
 

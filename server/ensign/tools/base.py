@@ -36,6 +36,7 @@ class ToolContext:
         output_dir: where long outputs are spilled; reading it needs no approval.
         progress: tells people what a running call does; never waits.
         require: the gate once more, for accesses that are known only while running.
+        allows: whether such accesses would pass without a question; nobody is asked.
 
     Raises (from `require`):
         DeniedError: the access was not allowed.
@@ -54,6 +55,7 @@ class ToolContext:
     output_dir: Path
     progress: Callable[[str], None]
     require: Callable[[Sequence[Access]], Awaitable[None]]
+    allows: Callable[[Sequence[Access]], bool]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

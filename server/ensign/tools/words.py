@@ -7,12 +7,20 @@ from collections.abc import Sequence
 from itertools import count as count_from
 from pathlib import Path
 
+_OUR_TAGS = re.compile(
+    r"<(?=\s*(?:/\s*)?(?:conversation-summary|runtime-state|task-notification|fork-boilerplate)\b)", re.IGNORECASE
+)
 _CALL_ID = re.compile(r"[^A-Za-z0-9_-]+")
 
 
 def words_of(module: str) -> str:
     """Return what the model reads of a tool: the `.md` file beside its module."""
     return Path(module).with_suffix(".md").read_text(encoding="utf-8").strip()
+
+
+def harmless(text: str) -> str:
+    """Return text of others so that nothing in it opens or closes one of our tags (N3)."""
+    return _OUR_TAGS.sub("&lt;", text)
 
 
 def named(names: Sequence[str]) -> str:
