@@ -12,7 +12,7 @@ from ensign.testing.http_server import RecordedRequest
 from ensign.testing.model_server import ModelServer
 from tests.editor.workbench import Workbench
 
-GONE_S = 20
+WAIT_S = 20
 # Resolves with the wall clock, in milliseconds, when so many elements are there.
 APPEARED = """(root, [selector, count]) => new Promise(resolve => {
     const look = () => root.querySelectorAll(selector).length >= count && resolve(Date.now());
@@ -70,10 +70,27 @@ class Ensign:
         await question.get_by_role("button", name=outcome, exact=True).click()
         await expect(question).to_have_count(0)
 
+    async def pick(self, text: str, outcome: str) -> None:
+        """Answer the question with this text from the list that a key opens, by keyboard."""
+        page = self.workbench.page
+        await expect(self.question(text)).to_be_visible()
+        await self.workbench.gesture(lambda: page.keyboard.press("Control+Alt+a"), self.workbench.quick_input())
+        await expect(self.workbench.quick_input()).to_have_attribute("placeholder", text)
+        await page.keyboard.type(outcome)
+        await expect(self.workbench.quick_pick(outcome)).to_have_class(re.compile("focused"))
+        await page.keyboard.press("Enter")
+        # The next list looks like this one.
+        await expect(self.workbench.quick_pick(outcome)).to_be_hidden()
+
     # ---- the Tasks view
 
     def row(self, text: str | re.Pattern[str]) -> Locator:
         return self.workbench.row(text if isinstance(text, re.Pattern) else re.compile(re.escape(text)), view="Tasks")
+
+
+def delegate(agent: str, task: str, **more: object) -> tuple[str, dict[str, object]]:
+    """Return a call of the `Agent` tool; what the subagent is sent ends in `, and report`, and nothing else does."""
+    return ("Agent", {"subagent_type": agent, "description": task, "prompt": f"{task}, and report", **more})
 
 
 def about(server: ModelServer, text: str) -> list[RecordedRequest]:
@@ -83,18 +100,22 @@ def about(server: ModelServer, text: str) -> list[RecordedRequest]:
 
 async def request_about(server: ModelServer, text: str, number: int = 0) -> RecordedRequest:
     """Wait for a request whose body has this text, counted from 0."""
-    seen = 0
-    while len(found := about(server, text)) <= number:
-        seen = max(seen, len(server.requests))
-        await server.request(seen)
-        seen += 1
+    async with asyncio.timeout(WAIT_S):
+        while len(found := about(server, text)) <= number:
+            await server.request(len(server.requests))
     return found[number]
+
+
+async def reached(server: ModelServer, gate: str) -> None:
+    """Wait until a reply waits at this gate."""
+    async with asyncio.timeout(WAIT_S):
+        await server.reached(gate)
 
 
 async def running(command: str) -> set[int]:
     """Wait until this very command line runs, and return the processes. Make it one that no other test has."""
     words = command.replace(" ", "\0").encode() + b"\0"
-    async with asyncio.timeout(GONE_S):
+    async with asyncio.timeout(WAIT_S):
         # Commands inherit no environment from us that would mark them as this editor's.
         while not (pids := {pid for pid in process_ids() if line_of(pid) == words}):
             await asyncio.sleep(0.05)
@@ -103,7 +124,7 @@ async def running(command: str) -> set[int]:
 
 async def gone(pids: set[int]) -> None:
     """Wait until these processes run no more."""
-    async with asyncio.timeout(GONE_S):
+    async with asyncio.timeout(WAIT_S):
         # A zombie has no command line.
         while any(line_of(pid) for pid in pids):
             await asyncio.sleep(0.005)

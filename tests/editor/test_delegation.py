@@ -12,7 +12,7 @@ from playwright.async_api import expect
 from ensign.testing.model_server import ModelServer
 from ensign.testing.replies import Reply, calls
 from tests.editor.conftest import scripted
-from tests.editor.product import APPEARED, Ensign, gone, request_about, running
+from tests.editor.product import APPEARED, Ensign, delegate, gone, reached, request_about, running
 from tests.editor.settings import EditorOptions
 from tests.editor.workbench import Workbench
 
@@ -22,10 +22,6 @@ GREETING = '    return f"hello {name}"'
 @pytest.fixture(scope="module")
 def editor_options(models: ModelServer) -> EditorOptions:
     return scripted(models)
-
-
-def delegate(agent: str, task: str) -> tuple[str, dict[str, str]]:
-    return ("Agent", {"subagent_type": agent, "description": task, "prompt": f"{task}, and report"})
 
 
 READ = ("Read", {"file_path": "main.py"})
@@ -61,7 +57,7 @@ async def test_three_subagents_at_once_are_cards_and_rows_and_their_edit_is_one_
     await workbench.open_file("main.py")
     ensign = await Ensign.shown(workbench)
     await ensign.say("Make the greeting formal")
-    await models.reached("spawn")
+    await reached(models, "spawn")
 
     cards = asyncio.create_task(ensign.chat.locator("body").evaluate(APPEARED, [".card", 3]))
     selector = '.pane .monaco-list-row[aria-label*="find"], .pane .monaco-list-row[aria-label*="change the greeting"]'
