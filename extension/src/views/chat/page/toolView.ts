@@ -35,7 +35,8 @@ export class ToolView {
 
   update(row: ToolRow): void {
     this.row = row;
-    const note = row.state === "running" ? row.progress : row.deniedBy ? `denied by ${row.deniedBy}` : WORDS[row.state];
+    const denied = row.deniedBy && `denied by ${row.deniedBy === "person" ? "you" : row.deniedBy}`;
+    const note = row.state === "running" ? row.progress : denied || WORDS[row.state];
     this.element.dataset["state"] = row.state;
     const glyph = icon(ICONS[row.state]);
     const title = h("span", { class: "tool-title" }, toolTitle(row));
