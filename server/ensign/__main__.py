@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 
 
 def main() -> int:
     """The console script."""
+    # Start-up makes 100,000 objects that stay: looking for garbage among them every 700 costs a tenth of its time.
+    gc.set_threshold(20_000, 20, 20)
     arguments = sys.argv[1:]
     if arguments[:1] == ["serve"]:
         return _serve(arguments[1:])
