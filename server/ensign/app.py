@@ -35,8 +35,6 @@ from ensign.protocol.ports import Editor
 from ensign.protocol.settings import Settings
 from ensign.protocol.wire import Check, Explained
 from ensign.session.api import Api
-from ensign.session.doctor import diagnose
-from ensign.session.explain import explain
 from ensign.session.services import Services
 from ensign.session.sessions import OnEvent, Sessions
 from ensign.store.store import Store
@@ -46,6 +44,7 @@ from ensign.web.fetcher import Fetcher
 from ensign.workspace.documents import Documents
 from ensign.workspace.processes import Processes
 from ensign.workspace.registry import FileRegistry
+from ensign.workspace.sandbox import Sandbox
 
 __all__ = ["Api", "App", "build"]
 
@@ -64,6 +63,7 @@ LATER_TOOLS = frozenset(
 """Tools that definitions may name already, though nothing serves them yet."""
 UNSERVED = frozenset({"isolation", "skills", "mcpServers", "hooks", "memory"})
 VERIFICATION = "Verification"
+_WATCH_AFTER_S = 1.0
 
 
 class App:
@@ -79,7 +79,8 @@ class App:
         self._changed: list[Callable[[str], None]] = []
         environment = world.start.environ
         self._registry = FileRegistry(home=world.paths.user_home)
-        self._processes = Processes(environment)
+        sandbox = Sandbox(home=world.paths.user_home, hidden=(world.paths.home, world.paths.state))
+        self._processes = Processes(environment, sandbox=sandbox)
         self._http = HttpPool(environment)
         settings = world.settings
         models = Catalog(settings.models, environment, self._http, policies_of(settings))
@@ -130,10 +131,14 @@ class App:
 
     def explain(self, *, tool: str, arguments: str, cwd: Path, mode: Mode | None, agent: str | None) -> Explained:
         """Say what would be decided about a call (`ensign explain`)."""
+        from ensign.session.explain import explain
+
         return explain(self._services, tool=tool, arguments=arguments, cwd=cwd, mode=mode, agent=agent)
 
     async def diagnose(self) -> list[Check]:
         """Check what Ensign needs on this machine (`ensign doctor`)."""
+        from ensign.session.doctor import diagnose
+
         path = self._world.start.environ.get("PATH")
         return await diagnose(self._services, self._world.diagnostics, state=str(self._world.paths.state), path=path)
 
@@ -171,6 +176,8 @@ class App:
         """Pick up changed agent and settings files while running (D7); what changed before the watch began, too."""
         from ensign.definitions.watch import changes
 
+        # Not while an editor waits for its first answers, or a run for its first request.
+        await asyncio.sleep(_WATCH_AFTER_S)
         async for _ in changes(self._world.watched()):
             before = (self._world.settings, self._world.definitions)
             await asyncio.to_thread(self._world.read)

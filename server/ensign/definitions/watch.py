@@ -7,6 +7,7 @@ be lost between two watches, and the many events of a busy workspace folder cost
 from __future__ import annotations
 
 import asyncio
+import importlib
 import os
 import stat
 from collections.abc import AsyncGenerator, Sequence
@@ -38,6 +39,8 @@ async def changes(paths: Sequence[Path]) -> AsyncGenerator[None, None]:
     Load after each: what changes while loading leads to the next one. The paths need not exist. Several changes in a
     row are one. Close the generator, or cancel the task that reads it, to end watching.
     """
+    with suppress(ImportError):
+        await asyncio.to_thread(importlib.import_module, "watchfiles")  # tens of milliseconds
     seen: Signature | None = None
     look = await asyncio.to_thread(_look, paths)
     while True:
@@ -78,7 +81,7 @@ async def _signals(folders: frozenset[Path], paths: Sequence[Path]) -> AsyncGene
 
 
 async def _watcher(folders: frozenset[Path], paths: Sequence[Path]) -> AsyncGenerator[None, None]:
-    import watchfiles  # 20 ms, and only a long-lived server needs it
+    import watchfiles
 
     watched = [str(path) for path in paths]
 

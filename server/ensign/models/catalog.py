@@ -6,14 +6,12 @@ from collections.abc import Mapping
 from typing import Literal
 from urllib.parse import urlsplit
 
-from ensign.models.anthropic import AnthropicWire
 from ensign.models.base import Model
 from ensign.models.credentials import Secret, read_key
 from ensign.models.http import HttpPool, is_loopback
-from ensign.models.offline.model import OfflineModel
-from ensign.models.openai import OpenAiWire
 from ensign.models.remote import Endpoint, Policies, RemoteModel
-from ensign.models.vendors import VENDORS, Vendor, traits_of, vendor_at, vendor_named
+from ensign.models.vendors import VENDORS, Traits, Vendor, traits_of, vendor_at, vendor_named
+from ensign.models.wire import Wire
 from ensign.protocol.errors import ModelError, ModelErrorKind, UserError
 from ensign.protocol.settings import ModelSettings, ProviderKind, ProviderSettings
 from ensign.protocol.wire import ModelInfo
@@ -202,17 +200,29 @@ class Catalog:
         )
 
     def _make(self, identifier: str) -> Model:
+        # A start pays only for the format that it speaks.
         if identifier == OFFLINE:
+            from ensign.models.offline.model import OfflineModel
+
             return OfflineModel()
         provider, _, name = identifier.partition("/")
         endpoint = self._endpoint(provider, name)
         entry, vendor = self._provider(provider)
         traits = traits_of(name)
-        wire_class = AnthropicWire if entry.kind == "anthropic" else OpenAiWire
         return RemoteModel(
             endpoint,
-            wire_class(name, vendor, traits),
+            _wire(entry.kind, name, vendor, traits),
             self._http,
             self._policies,
             context_window=entry.context_window or traits.window,
         )
+
+
+def _wire(kind: ProviderKind, name: str, vendor: Vendor, traits: Traits) -> Wire:
+    if kind == "anthropic":
+        from ensign.models.anthropic import AnthropicWire
+
+        return AnthropicWire(name, vendor, traits)
+    from ensign.models.openai import OpenAiWire
+
+    return OpenAiWire(name, vendor, traits)

@@ -6,7 +6,6 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from email.utils import parsedate_to_datetime
 from typing import Any
 
 from ensign.models.credentials import Secret, scrub
@@ -96,6 +95,8 @@ def retry_after(headers: Mapping[str, str], *, wall: float) -> float | None:
 
 
 def _until(date: str, wall: float) -> float:
+    from email.utils import parsedate_to_datetime
+
     try:
         return parsedate_to_datetime(date).timestamp() - wall
     except (ValueError, OverflowError):

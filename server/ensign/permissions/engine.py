@@ -11,19 +11,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from ensign.permissions import context, files, shell_reader
+from ensign.permissions import context, files
 from ensign.permissions.context import Context
 from ensign.permissions.files import FileUse, judge_file
 from ensign.permissions.findings import PLAN_READS, Finding, allowed, conclude, refused
 from ensign.permissions.paths import resolve
 from ensign.permissions.policy import Policy, Question
 from ensign.permissions.rules import READERS, WRITERS, Rule, RuleFault, domain_matches
-from ensign.permissions.shell import LineJudge
-from ensign.permissions.shell_words import Script
 from ensign.protocol.access import Access, Decision, Effect, Mode, Verdict
 
 if TYPE_CHECKING:
     from tree_sitter import Parser
+
+    from ensign.permissions.shell_words import Script
 
 _REMEMBERED = 512
 
@@ -84,6 +84,10 @@ class PermissionEngine:
     def _line(self, access: Access, question: Question, ctx: Context) -> list[Finding]:
         if access.effect is not Effect.EXECUTE:
             return self._access(access, question, ctx)
+        # Half of this package, which most starts of the server do not need for a long time.
+        from ensign.permissions import shell_reader
+        from ensign.permissions.shell import LineJudge
+
         home = str(ctx.policy.home)
 
         def read(line: str) -> Script:

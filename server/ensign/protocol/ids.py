@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-import uuid
 from collections.abc import Container
 
 _RANDOM_FROM = 12
@@ -17,7 +16,8 @@ def new_id() -> str:
     random = int.from_bytes(os.urandom(10), "big")
     value = (millis & ((1 << 48) - 1)) << 80 | 0x7 << 76 | (random >> 68 & 0xFFF) << 64
     value |= 0b10 << 62 | random & ((1 << 62) - 1)
-    return str(uuid.UUID(int=value))
+    digits = f"{value:032x}"
+    return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
 
 
 def short_id(identifier: str, taken: Container[str] = ()) -> str:
