@@ -35,6 +35,6 @@ class Colors:
             return next(color for color in PALETTE if color == definition.color)
         if name not in self._by_type:
             used = set(self._by_type.values())
-            free = [color for color in HANDED_OUT if color not in used]
+            free: list[Color] = [color for color in HANDED_OUT if color not in used]
             self._by_type[name] = free[0] if free else HANDED_OUT[len(self._by_type) % len(HANDED_OUT)]
         return self._by_type[name]
