@@ -44,7 +44,6 @@ from ensign.web.fetcher import Fetcher
 from ensign.workspace.documents import Documents
 from ensign.workspace.processes import Processes
 from ensign.workspace.registry import FileRegistry
-from ensign.workspace.sandbox import Sandbox
 
 __all__ = ["Api", "App", "build"]
 
@@ -79,8 +78,7 @@ class App:
         self._changed: list[Callable[[str], None]] = []
         environment = world.start.environ
         self._registry = FileRegistry(home=world.paths.user_home)
-        sandbox = Sandbox(home=world.paths.user_home, hidden=(world.paths.home, world.paths.state))
-        self._processes = Processes(environment, sandbox=sandbox)
+        self._processes = Processes(environment)
         self._http = HttpPool(environment)
         settings = world.settings
         models = Catalog(settings.models, environment, self._http, policies_of(settings))
