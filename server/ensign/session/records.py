@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -71,6 +72,12 @@ class Records:
         self._transcripts[task.record.agent_id] = transcript
         transcript.append_run(task.spec)
         return past
+
+    async def at_hand(self, task: Task) -> None:
+        """See that a run's end can be written: one that was stopped before it went on has its transcript closed."""
+        agent_id = task.record.agent_id
+        if agent_id not in self._transcripts and agent_id in await asyncio.to_thread(self._store.agents):
+            await self.reopen(task)
 
     async def intend(self, agent_id: str, call: ToolCall) -> None:
         """Record that a call with effects is about to run; it survives a loss of power once this returns (B7)."""

@@ -99,6 +99,9 @@ class Subagents:
                         f"{path}, which you had read, was changed by {who}; read it again before editing it"
                     )
 
+        async def transcript() -> None:
+            await self.records.at_hand(task)
+
         async def partial() -> None:
             self.records.partial(task.record.agent_id, task.id, "".join(task.partial))
 
@@ -108,6 +111,7 @@ class Subagents:
 
         return [
             ("processes", processes),
+            ("transcript", transcript),
             ("partial text", partial),
             ("report file", report),
             ("grants", grants),

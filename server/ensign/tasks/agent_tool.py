@@ -49,26 +49,25 @@ class Delegation:
 
     async def attached(self, task: Task, settings: SubagentSettings) -> Envelope:
         """Wait until a foreground run ends or belongs to nobody's call any more; cancelled, take it along (I1)."""
-        ended = asyncio.ensure_future(task.ended.wait())
+        over = task.ended
+        ended = asyncio.ensure_future(over.wait())
         detached = asyncio.ensure_future(task.detached.wait())
         limit = settings.foreground_seconds if settings.background else None
         try:
             done, _ = await asyncio.wait({ended, detached}, timeout=limit, return_when=asyncio.FIRST_COMPLETED)
         except asyncio.CancelledError:
-            if not task.detached.is_set():
-                # Its end is told by a notification: the result of this call will not say it.
-                self.manager.abandon(task)
-                await self.manager.stop(task, PARENT)
+            await self.manager.abandon(task, over, PARENT)
             raise
         finally:
             ended.cancel()
             detached.cancel()
-        if not done and not task.state.terminal:
+        if not done and not over.is_set():
             self.manager.background(task, f"moved to the background after {limit:g} seconds")
-        # A run that was let go and ended in one moment is told by its notification, so not here as well.
-        if task.record.envelope is None or task.detached.is_set():
-            return moved(task, settings.report_chars)
-        return task.record.envelope
+        # A run that was let go and ended in one moment is told by its notification, so not here as well. One that a
+        # message made go on in the moment it ended has still ended for this call.
+        if over.is_set() and task.last is not None and not task.notification:
+            return task.last
+        return moved(task, settings.report_chars)
 
     def accesses(self, ctx: ToolContext, arguments: Arguments) -> Sequence[Access]:
         """Which type is spawned (rules `Agent(name)`), and the folder it is sent to; a costly fork asks first (F5)."""

@@ -175,6 +175,7 @@ class TaskManager:
 
     def _end(self, task: Task, state: TaskState, reason: str) -> None:
         envelope = envelope_of(task, state, reason, self._around.settings().subagents.report_chars)
+        task.last = envelope
         try:
             self._around.finish(task, state, envelope)
         except Exception as error:  # whatever is wrong with the disk, the task still reaches its state
@@ -272,11 +273,17 @@ class TaskManager:
             raise UserError(f"task {task.record.short_id} has ended ({task.state.value})")
         task.detach(by)
 
-    def abandon(self, task: Task) -> None:
-        """The call that waited for a run is gone: a notification tells the parent of its end, be it past or to come."""
-        task.detached.set()
-        if task.record.envelope is not None:
-            self._around.tell(task, task.record.envelope)
+    async def abandon(self, task: Task, over: asyncio.Event, by: str) -> None:
+        """The call that waited for a run (until `over`) is gone: stop the run, unless it was let go.
+
+        A notification tells the parent of its end, be it past or to come: the call's result will not say it.
+        """
+        if over.is_set():
+            if task.last is not None and not task.notification:
+                self._around.tell(task, task.last)
+        elif not task.detached.is_set():
+            task.detached.set()
+            await self.stop(task, by)
 
     def adopt(self, task: Task) -> None:
         """Take in a task of an earlier process, ended or interrupted."""

@@ -12,7 +12,7 @@ from ensign.protocol import events
 from ensign.protocol.definition import AgentDefinition
 from ensign.protocol.messages import AssistantMessage
 from ensign.protocol.run import RunSpec
-from ensign.protocol.tasks import TaskRecord, TaskState
+from ensign.protocol.tasks import Envelope, TaskRecord, TaskState
 from ensign.runtime.agent import Agent
 from ensign.runtime.inbox import Inbox
 from ensign.runtime.interrupt import Interrupt
@@ -68,6 +68,8 @@ class Task:
         self.told_to_stop: Stop | None = None
         self.notification = ""
         """Under which id its last end is announced to its parent; empty when it is not."""
+        self.last: Envelope | None = None
+        """What its last end handed back, also once it goes on."""
         self.report = ""
         self.partial: list[str] = []
         self._emit = emit

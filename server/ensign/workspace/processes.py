@@ -233,6 +233,7 @@ class Processes:
         self._count += 1
         marker = f"{self._token}.{self._count}."
         env = self._environment | {MARKER: f"{self._outer} {marker}".strip(), "PWD": str(cwd)}
+        self._reaper.begin()
         spawn = Spawn(argv=argv, cwd=cwd, env=env, marker=marker, stdin=stdin, errors=errors)
         try:
             child = Child(spawn, take)

@@ -7,17 +7,21 @@ import subprocess
 from contextlib import suppress
 
 _SCRIPT = r"""
-groups=" "
+groups=" " pauses="0 0.1 0.5"
 while read -r sign group; do
   case $sign in
     +) groups="$groups$group " ;;
     -) groups="${groups%% $group *} ${groups#* $group }" ;;
+    .) pauses=0 ;;
   esac
 done
 for group in $groups; do kill -9 -- "-$group"; done
-for file in $(grep -lsaF -- "$1" /proc/[0-9]*/environ); do
-  pid=${file#/proc/}
-  kill -9 "${pid%/environ}"
+for pause in $pauses; do
+  sleep $pause
+  for file in $(grep -lsaF -- "$1" /proc/[0-9]*/environ); do
+    pid=${file#/proc/}
+    kill -9 "${pid%/environ}"
+  done
 done
 """
 
@@ -32,8 +36,11 @@ class Reaper:
         self._token = token
         self._process: subprocess.Popen[bytes] | None = None
 
-    def watch(self, group: int) -> None:
-        """A group has started."""
+    def begin(self) -> None:
+        """Be there, before anything is started that may have to be ended.
+
+        What the server was just starting when it died becomes a program, with the token, a moment after its death.
+        """
         if self._process is None:
             self._process = subprocess.Popen(
                 ["/bin/sh", "-c", _SCRIPT, "ensign-reaper", self._token],
@@ -45,6 +52,9 @@ class Reaper:
                 start_new_session=True,
                 bufsize=0,
             )
+
+    def watch(self, group: int) -> None:
+        """A group has started."""
         self._say(f"+ {group}\n")
 
     def forget(self, group: int) -> None:
@@ -54,6 +64,8 @@ class Reaper:
     def close(self) -> None:
         """End it. What it still watches is ended too."""
         if self._process is not None and self._process.stdin is not None:
+            # Nothing is just being started, so it need not look more than once.
+            self._say(". .\n")
             with suppress(OSError):
                 self._process.stdin.close()
             self._process.wait()
