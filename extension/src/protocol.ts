@@ -700,4 +700,31 @@ export interface SecretSet {
   key: string;
 }
 
+/** `ensign/usage/get`; without `session_id`, of all sessions. */
+export interface UsageGet {
+  sessionId: string | null;
+  by: "task" | "agent" | "model" | "turn" | "session";
+}
+
+/** Several requests. Each request is in exactly one sum: that of the agent that sent it. */
+export interface UsageSum {
+  key: string;
+  agents: string[];
+  requests: number;
+  usage: Usage;
+  cacheShare: number;
+  wallS: number;
+  firstTokenS: number | null;
+  tokensPerS: number | null;
+  priceUsd: number;
+  unpriced: number;
+}
+
+/** Answer to `ensign/usage/get`: the sums, the largest first, and their total. */
+export interface UsageListed {
+  by: "task" | "agent" | "model" | "turn" | "session";
+  sums: UsageSum[];
+  total: UsageSum;
+}
+
 export type Event = TurnStarted | StepStarted | StepRestarted | TextDelta | ThinkingDelta | MessageAdded | ToolStarted | ToolProgress | ToolFinished | ApprovalRequested | ApprovalResolved | TaskChanged | TodoChanged | UsageReported | Compacted | Notice | TurnEnded | TurnFailed | RunEnded;

@@ -35,6 +35,8 @@ from ensign.protocol.ports import Editor
 from ensign.protocol.settings import Settings
 from ensign.protocol.wire import Check, Explained
 from ensign.session.api import Api
+from ensign.session.everywhere import Everywhere
+from ensign.session.remote import Doors
 from ensign.session.services import Services
 from ensign.session.sessions import OnEvent, Sessions
 from ensign.store.store import Store
@@ -71,6 +73,7 @@ class App:
     Attributes:
         api: the commands of `contract.md`.
         documents: what is open in the editor; a face feeds it.
+        everywhere: the tasks of all sessions, also those that other processes own.
     """
 
     def __init__(self, world: World, *, headless: bool) -> None:
@@ -111,6 +114,8 @@ class App:
             models=models,
             default_cwd=world.roots[0],
         )
+        self.everywhere = Everywhere(self._store, world.paths.sockets)
+        self._sessions.attend(Doors(world.paths.sockets, self.api))
         self._watching: asyncio.Task[None] | None = None
         self._closed = False
 

@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from ensign.testing.http_server import RecordedRequest
@@ -43,16 +44,16 @@ class Done:
 class Shell:
     """A folder, a home and a model server, and commands run there."""
 
-    def __init__(self, root: Path, home: Path, server: ModelServer) -> None:
+    def __init__(self, root: Path, home: Path, state: Path, server: ModelServer) -> None:
         self.root = root
-        self.home = home
+        self.state = state
         self.server = server
         self.environment = {
             # What tests are started with decides which Ensign is found.
             **{name: value for name, value in os.environ.items() if name.startswith("PYTHON")},
             "PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin",
             "HOME": str(home),
-            "ENSIGN_HOME": str(home / "ensign"),
+            "ENSIGN_HOME": str(state),
             "ENSIGN_MODEL": "openai/scripted",
             "OPENAI_BASE_URL": server.base_url,
             "OPENAI_API_KEY": "sk-test",
@@ -93,8 +94,10 @@ async def shell(tmp_path: Path, *script: Reply) -> AsyncIterator[Shell]:
     root, home = tmp_path / "work", tmp_path / "home"
     root.mkdir()
     home.mkdir()
-    async with ModelServer(*script) as server:
-        yield Shell(root, home, server)
+    # A socket's path is short, and those of pytest are not.
+    with TemporaryDirectory(prefix="ensign-test-", dir="/tmp") as state:
+        async with ModelServer(*script) as server:
+            yield Shell(root, home, Path(state), server)
 
 
 def first_words(request: RecordedRequest) -> str:

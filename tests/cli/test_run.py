@@ -207,9 +207,8 @@ async def test_a_run_does_not_exit_while_its_children_run(tmp_path: Path) -> Non
     """A headless run that exits while children run loses their work: it gives the main agent a turn for each (B8)."""
     launch = calls(explore(run_in_background=True, prompt="one"), explore(run_in_background=True, prompt="two"))
     async with shell(tmp_path, launch, Reply(text="I wait."), Reply(text="Both are in.")) as sh:
-        (sh.home / "ensign").mkdir()
         settings = {"subagents": {"wakeOnNotification": False}}
-        (sh.home / "ensign" / "settings.json").write_text(json.dumps(settings))
+        (sh.state / "settings.json").write_text(json.dumps(settings))
         sh.server.route(CHILD, Reply(text="first", gate="child"), Reply(text="second", gate="child"))
         process = await sh.start("run", "go")
         await sh.server.request(3)

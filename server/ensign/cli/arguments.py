@@ -6,10 +6,13 @@ import argparse
 import math
 from collections.abc import Sequence
 from pathlib import Path
+from typing import get_args
 
 import ensign
 from ensign.protocol.access import Mode
+from ensign.protocol.usage import UsageBy
 
+FORMS = ("markdown", "json", "trace")
 _MODES = tuple(mode.value for mode in Mode)
 
 
@@ -34,8 +37,27 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         one.add_argument("--cwd", type=Path, metavar="DIR", help="the workspace, by default this folder")
     for one in (explain, agents, doctor):
         one.add_argument("--json", action="store_true", help="one JSON object on standard output")
+    _tasks(
+        command("tasks", "list the subagents of all sessions"),
+        command("usage", "sum what model requests used and cost"),
+        command("resume", "let a subagent that ended go on, and print its report"),
+        command("stop", "stop running subagents"),
+        command("export", "print the transcript of a subagent or a session"),
+    )
     command("serve", "speak to an editor: [--stdio | --tcp PORT]")
     return parser.parse_args(list(arguments))
+
+
+def _tasks(*parsers: argparse.ArgumentParser) -> None:
+    tasks, usage, resume, stop, export = parsers
+    usage.add_argument("--by", choices=get_args(UsageBy), default="session")
+    for one in (tasks, usage):
+        one.add_argument("--json", action="store_true", help="one JSON object on standard output")
+    resume.add_argument("id", metavar="ID")
+    resume.add_argument("message", metavar="MESSAGE", nargs="?", help="what to go on with; one that completed needs it")
+    stop.add_argument("ids", metavar="ID", nargs="+")
+    export.add_argument("id", metavar="ID")
+    export.add_argument("--format", choices=FORMS, default="markdown", help="trace is for ui.perfetto.dev")
 
 
 def _run(parser: argparse.ArgumentParser) -> None:

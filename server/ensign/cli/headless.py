@@ -68,7 +68,7 @@ async def headless(
             progress.note("warning: something that ran did not end in time")
         logging.getLogger().removeHandler(handler)
         progress.close()
-        outcome.end(await asyncio.to_thread(_text_of, outcome.output_file))
+        outcome.end(await asyncio.to_thread(text_of, outcome.output_file))
 
 
 class _Notes(logging.Handler):
@@ -85,7 +85,8 @@ class _Notes(logging.Handler):
         self._loop.call_soon_threadsafe(self._progress.note, text)
 
 
-def _text_of(path: str) -> str | None:
+def text_of(path: str) -> str | None:
+    """The text of a report file; None where there is none."""
     try:
         return Path(path).read_text(encoding="utf-8") if path else None
     except OSError:

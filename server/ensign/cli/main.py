@@ -115,6 +115,11 @@ def _command(name: str) -> Command:
         from ensign.cli.run import run
 
         return run
+    if name in {"tasks", "resume", "stop", "usage", "export"}:
+        from ensign.cli import tasks
+
+        known = {"tasks": tasks.tasks, "resume": tasks.resume, "stop": tasks.stop, "usage": tasks.usage}
+        return {**known, "export": tasks.export}[name]
     from ensign.cli import reports
 
     return {"agents": reports.agents, "explain": reports.explain, "doctor": reports.doctor}[name]

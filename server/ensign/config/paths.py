@@ -13,6 +13,9 @@ from ensign.definitions.sources import fault
 from ensign.protocol.definition import Diagnostic
 from ensign.protocol.errors import UserError
 
+_SOCKET_FOLDER_BYTES = 75
+"""A socket's whole path has room for 103 bytes on macOS and 107 on Linux, and its name takes 24 of them."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatePaths:
@@ -54,6 +57,13 @@ class StatePaths:
     def run(self) -> Path:
         """Sockets and locks."""
         return self.state / "run"
+
+    @property
+    def sockets(self) -> Path:
+        """Where the sockets of open sessions are: `run`, or a short path where the system could not take one there."""
+        if len(os.fsencode(self.run)) <= _SOCKET_FOLDER_BYTES:
+            return self.run
+        return Path(tempfile.gettempdir()) / f"ensign-{os.getuid() if hasattr(os, 'getuid') else 0}"
 
     @property
     def log(self) -> Path:

@@ -8,8 +8,9 @@ from contextlib import aclosing
 from ensign.models.base import Head, Model, Reply, Request
 from ensign.protocol import events
 from ensign.protocol.errors import ModelError, ModelErrorKind
-from ensign.protocol.messages import Message, Usage
+from ensign.protocol.messages import Message
 from ensign.runtime.agent import Agent
+from ensign.runtime.billing import usage_reported
 from ensign.runtime.summary import question
 
 MAX_FAILURES = 3
@@ -76,16 +77,8 @@ class Summarizer:
         raise AssertionError("a model stream must end with a Reply")
 
     def _report(self, reply: Reply) -> None:
-        self._agent.emit(
-            events.UsageReported(
-                **self._agent.who,
-                model=self._agent.conversation.model.id,
-                usage=reply.usage or Usage(),
-                first_token_s=reply.first_token_s,
-                wall_s=reply.wall_s,
-                purpose="compaction",
-            )
-        )
+        agent = self._agent
+        agent.emit(usage_reported(agent.who, agent.conversation.model.id, reply, "compaction"))
 
     def _failed(self, why: str) -> None:
         self._failures += 1

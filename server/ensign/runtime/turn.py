@@ -16,7 +16,8 @@ from typing import assert_never
 from ensign.models.base import CallChunk, Head, Reply, Restarted, TextChunk, ThinkingChunk
 from ensign.protocol import events
 from ensign.protocol.errors import ModelError, ModelErrorKind
-from ensign.protocol.messages import AssistantMessage, Message, StopReason, ToolCall, ToolMessage, ToolResult, Usage
+from ensign.protocol.messages import AssistantMessage, Message, StopReason, ToolCall, ToolMessage, ToolResult
+from ensign.runtime.billing import usage_reported
 from ensign.runtime.conversation import Conversation
 from ensign.runtime.gate import CallOutcome
 from ensign.runtime.inbox import Inbox
@@ -277,19 +278,9 @@ def add_reply(turn: Turn, reply: AssistantMessage) -> None:
 
 def emit_usage(turn: Turn, reply: Reply, *, wrap_up: bool) -> None:
     """Report what a request used, exactly once for each request that was answered."""
-    usage = reply.usage or Usage()
     if reply.usage is not None:
-        turn.conversation.billed(usage)
-    turn.emit(
-        events.UsageReported(
-            **turn.who,
-            model=turn.conversation.model.id,
-            usage=usage,
-            first_token_s=reply.first_token_s,
-            wall_s=reply.wall_s,
-            purpose="wrap_up" if wrap_up else "step",
-        )
-    )
+        turn.conversation.billed(reply.usage)
+    turn.emit(usage_reported(turn.who, turn.conversation.model.id, reply, "wrap_up" if wrap_up else "step"))
 
 
 def emit_ended(turn: Turn, ending: Ending) -> None:

@@ -13,10 +13,12 @@ from ensign.protocol import wire
 from ensign.protocol.approvals import Answer
 from ensign.protocol.errors import UserError
 from ensign.protocol.tasks import TaskRecord
+from ensign.protocol.usage import UsageGet, UsageListed
 from ensign.session.context import with_context, with_place
 from ensign.session.session import Session
 from ensign.session.sessions import Sessions, go_on
 from ensign.session.snapshot import snapshot_of
+from ensign.store.ledger import summed
 from ensign.store.store import Store
 from ensign.tasks.manager import PERSON
 from ensign.tasks.order import Order, unknown_agent
@@ -123,6 +125,12 @@ class Api:
         """Return a task's whole record."""
         return self.sessions.task(params.id)[1].record
 
+    async def task_wait(self, params: wire.TaskRef) -> TaskRecord:
+        """Return a task's record once it has ended."""
+        _, task = self.sessions.task(params.id)
+        await task.ended.wait()
+        return task.record
+
     async def task_stop(self, params: wire.TaskStop) -> wire.TasksStopped:
         """Stop tasks, side by side; returns once their runs are dead."""
         found: dict[str, tuple[Session, Task]] = {}
@@ -194,6 +202,10 @@ class Api:
         """Say which tasks a client looks at now (X4)."""
         self.sessions.watch(params.task_ids)
         return wire.Empty()
+
+    async def usage_get(self, params: UsageGet) -> UsageListed:
+        """Sum what requests used and cost."""
+        return summed(await self.store.index.usage(params.session_id), params.by)
 
     async def model_list(self, _: wire.Empty) -> wire.ModelsListed:
         """List the models that can be chosen."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Protocol
 
 from ensign.protocol.errors import UserError
 from ensign.protocol.events import Event, Notice
@@ -23,6 +24,22 @@ from ensign.tasks.task import Task
 OnEvent = Callable[[str, int, Event], None]
 
 
+class Attendant(Protocol):
+    """Is told when this process becomes a session's owner, and when it is about to give it up."""
+
+    async def opened(self, session_id: str) -> None:
+        """The session is open here."""
+        ...
+
+    async def closing(self, session_id: str) -> None:
+        """The session will be closed."""
+        ...
+
+    async def closed(self, session_id: str) -> None:
+        """The session is closed, and everything in it has ended."""
+        ...
+
+
 class Sessions:
     """Every open session by id."""
 
@@ -34,6 +51,11 @@ class Sessions:
         self._answers = False
         self._watched: dict[str, asyncio.Task[None]] = {}
         self._recovering: asyncio.Task[object] | None = None
+        self._attendants: list[Attendant] = []
+
+    def attend(self, attendant: Attendant) -> None:
+        """Tell `attendant` of sessions that are opened and closed from now on."""
+        self._attendants.append(attendant)
 
     def subscribe(self, reader: OnEvent) -> Callable[[], None]:
         """Hand every event of every session to `reader`; the returned function ends that."""
@@ -111,6 +133,8 @@ class Sessions:
         if self._recovering is None:
             # Other sessions whose process died are brought to order once, when nobody waits for it any more.
             self._recovering = asyncio.create_task(self._services.store.recover(), name="recover")
+        for attendant in self._attendants:
+            await attendant.opened(session.id)
         return session
 
     async def _begin(self, store: SessionStore, recovered: Recovered | None, cwd: Path, model: str | None) -> Session:
@@ -164,8 +188,13 @@ class Sessions:
     async def close(self, session_id: str, reason: str) -> None:
         """Close a session if it is open; what runs in it is interrupted."""
         session = self._open.pop(session_id, None)
-        if session is not None:
-            await session.close(reason)
+        if session is None:
+            return
+        for attendant in self._attendants:
+            await attendant.closing(session_id)
+        await session.close(reason)
+        for attendant in self._attendants:
+            await attendant.closed(session_id)
 
     async def close_all(self, reason: str) -> None:
         """Close every session; used at the end of the server."""

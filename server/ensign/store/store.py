@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -21,6 +21,7 @@ from ensign.store.recovery import Recovered, recover_session
 from ensign.store.replay import Replay
 from ensign.store.rows import Fold, Row
 from ensign.store.session import SessionStore, head_of, replay_of
+from ensign.store.trace import as_trace
 
 
 class Store:
@@ -111,6 +112,25 @@ class Store:
 
         return await asyncio.to_thread(run)
 
+    async def trace(self, session_id: str, agent_ids: Sequence[str]) -> str:
+        """Return what these agents did over time, for Perfetto or Chrome."""
+
+        def run() -> str:
+            return as_trace([self._place.read(session_id, agent_id) for agent_id in agent_ids])
+
+        return await asyncio.to_thread(run)
+
+    async def main_agent(self, session_id: str) -> str:
+        """Return the main agent of a session.
+
+        Raises:
+            UserError: there is no such session.
+        """
+        main = await asyncio.to_thread(self._main, session_id)
+        if main is None:
+            raise UserError(f"there is no session {session_id!r}")
+        return main
+
     async def rename(self, session_id: str, title: str) -> None:
         """Name a session that is not open; an open one is named through its main agent's transcript.
 
@@ -118,9 +138,7 @@ class Store:
             OwnedError: it is open.
             UserError: there is none.
         """
-        main = await asyncio.to_thread(self._main, session_id)
-        if main is None:
-            raise UserError(f"there is no session {session_id!r}")
+        main = await self.main_agent(session_id)
         session, _ = await self._claim(session_id, "recovering")
         try:
             transcript, _ = await session.reopen(main)

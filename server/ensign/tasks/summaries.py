@@ -7,10 +7,10 @@ import logging
 from contextlib import aclosing
 
 from ensign.models.base import Reply, Request
-from ensign.protocol import events
 from ensign.protocol.errors import ModelError
-from ensign.protocol.messages import AssistantMessage, Message, ToolMessage, ToolResult, Usage, UserMessage
+from ensign.protocol.messages import AssistantMessage, Message, ToolMessage, ToolResult, UserMessage
 from ensign.runtime.agent import Agent
+from ensign.runtime.billing import usage_reported
 from ensign.tasks.task import Task
 
 QUESTION = (
@@ -52,16 +52,7 @@ async def ask(task: Task, agent: Agent) -> str:
     async with aclosing(conversation.model.stream(extended)) as chunks:
         async for chunk in chunks:
             if isinstance(chunk, Reply):
-                task.emit(
-                    events.UsageReported(
-                        **task.who,
-                        model=conversation.model.id,
-                        usage=chunk.usage or Usage(),
-                        first_token_s=chunk.first_token_s,
-                        wall_s=chunk.wall_s,
-                        purpose="summary",
-                    )
-                )
+                task.emit(usage_reported(task.who, conversation.model.id, chunk, "summary"))
                 return " ".join(chunk.message.text.split())[:SUMMARY_CHARS]
     return ""
 
