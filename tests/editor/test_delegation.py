@@ -28,9 +28,8 @@ READ = ("Read", {"file_path": "main.py"})
 EDIT = ("Edit", {"file_path": "main.py", "old_string": 'f"hello', "new_string": 'f"good day'})
 
 
-async def test_three_subagents_at_once_are_cards_and_rows_and_their_edit_is_one_undo_step(
-    workbench: Workbench, workspace: Path, models: ModelServer, figure: Callable[[str], None]
-) -> None:
+def script_three(models: ModelServer) -> None:
+    """A main agent that asks three subagents, of whom one edits."""
     three = calls(
         delegate("Explore", "find the greeting"),
         delegate("Explore", "find its callers"),
@@ -54,6 +53,12 @@ async def test_three_subagents_at_once_are_cards_and_rows_and_their_edit_is_one_
         calls(EDIT),
         Reply(text="Changed main.py:5."),
     )
+
+
+async def test_three_subagents_at_once_are_cards_and_rows_and_their_edit_is_one_undo_step(
+    workbench: Workbench, workspace: Path, models: ModelServer, figure: Callable[[str], None]
+) -> None:
+    script_three(models)
     await workbench.open_file("main.py")
     ensign = await Ensign.shown(workbench)
     await ensign.say("Make the greeting formal")
