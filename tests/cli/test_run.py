@@ -206,7 +206,9 @@ async def test_a_pass_after_a_limit_is_no_pass(tmp_path: Path) -> None:
 async def test_a_run_does_not_exit_while_its_children_run(tmp_path: Path) -> None:
     """A headless run that exits while children run loses their work: it gives the main agent a turn for each (B8)."""
     launch = calls(explore(run_in_background=True, prompt="one"), explore(run_in_background=True, prompt="two"))
-    async with shell(tmp_path, launch, Reply(text="I wait."), Reply(text="Both are in.")) as sh:
+    # The two may end so far apart that each gets a turn of its own.
+    both = (Reply(text="Both are in."), Reply(text="Both are in."))
+    async with shell(tmp_path, launch, Reply(text="I wait."), *both) as sh:
         settings = {"subagents": {"wakeOnNotification": False}}
         (sh.state / "settings.json").write_text(json.dumps(settings))
         sh.server.route(CHILD, Reply(text="first", gate="child"), Reply(text="second", gate="child"))
