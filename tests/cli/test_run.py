@@ -145,6 +145,18 @@ async def test_what_was_done_before_does_not_make_up_for_a_denial(tmp_path: Path
         assert (await sh.run("run", "x", "--allow", "Edit(./**)")).code == 4
 
 
+async def test_one_subagent_does_not_make_up_for_what_another_was_not_allowed(tmp_path: Path) -> None:
+    def work(prompt: str) -> Reply:
+        return calls(explore(subagent_type="general-purpose", prompt=prompt))
+
+    async with shell(tmp_path, work("alpha"), work("beta"), Reply(text="All done!")) as sh:
+        sh.server.route(
+            "You are a subagent", calls(WRITE), Reply(text="no"), calls(("Bash", {"command": "ls"})), Reply(text="yes")
+        )
+        done = await sh.run("run", "x", "--allow", "Bash(ls:*)")
+        assert (done.code, done.out) == (4, "All done!\n")
+
+
 async def test_a_deny_rule_beats_an_allow_rule(tmp_path: Path) -> None:
     async with shell(tmp_path, calls(WRITE), Reply(text="no")) as sh:
         done = await sh.run("run", "x", "--mode", "bypassPermissions", "--allow", "Edit", "--deny", "Edit(./a.txt)")
