@@ -68,7 +68,15 @@ class Records:
 
     async def reopen(self, task: Task) -> Replay:
         """Go on with a subagent's transcript; its next run begins with fresh limits (B4)."""
-        transcript, past = await self._store.reopen(task.record.agent_id)
+        opening = asyncio.ensure_future(self._store.reopen(task.record.agent_id))
+        try:
+            transcript, past = await asyncio.shield(opening)
+        except asyncio.CancelledError:
+            # The thread goes on to its end, and what it opens must not stay open.
+            await asyncio.wait({opening})
+            if opening.exception() is None:
+                opening.result()[0].close()
+            raise
         self._transcripts[task.record.agent_id] = transcript
         transcript.append_run(task.spec)
         return past
