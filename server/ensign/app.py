@@ -46,6 +46,7 @@ from ensign.web.fetcher import Fetcher
 from ensign.workspace.documents import Documents
 from ensign.workspace.processes import Processes
 from ensign.workspace.registry import FileRegistry
+from ensign.workspace.sandbox import Sandbox
 
 __all__ = ["Api", "App", "build"]
 
@@ -81,7 +82,8 @@ class App:
         self._changed: list[Callable[[str], None]] = []
         environment = world.start.environ
         self._registry = FileRegistry(home=world.paths.user_home)
-        self._processes = Processes(environment)
+        sandbox = Sandbox(home=world.paths.user_home, hidden=(world.paths.home, world.paths.state))
+        self._processes = Processes(environment, sandbox=sandbox)
         self._http = HttpPool(environment)
         settings = world.settings
         models = Catalog(settings.models, environment, self._http, policies_of(settings))

@@ -14,6 +14,7 @@ from ensign.tools.base import TodoList, ToolContext, ToolOutput
 from ensign.tools.check import check
 from ensign.workspace.processes import Processes
 from ensign.workspace.registry import FileRegistry
+from ensign.workspace.sandbox import Confinement
 from ensign.workspace.view import FileView
 from tests.workspace.editor import FakeEditor
 
@@ -31,6 +32,7 @@ class Bench:
         self.processes = Processes({"PATH": os.defpath, "HOME": str(root / "home")})
         self.views: dict[str, FileView] = {}
         self.denied: set[Path] = set()
+        self.confinement: Confinement | None = None
         self.allowed: set[str] = set()
         self.asked: list[Access] = []
         self.progress: list[str] = []
@@ -57,6 +59,7 @@ class Bench:
             output_dir=self.root / "out",
             progress=self.progress.append,
             require=self.require,
+            confinement=self.confinement,
             allows=self.allows,
         )
 

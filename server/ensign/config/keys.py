@@ -90,6 +90,13 @@ _OTHERS: tuple[tuple[str, str, Any, Reach, str], ...] = (
     ("agent.maxTurns", "max_turns", int, Reach.TRUSTED, "Steps of the main agent in one turn."),
     ("reviewEdits", "review_edits", None, Reach.TRUSTED, "Apply allowed edits at once, or show each for review."),
     ("approvalToasts", "approval_toasts", None, Reach.TRUSTED, "When approvals also show as notifications."),
+    (
+        "sandbox",
+        "sandbox",
+        None,
+        Reach.USER,
+        "Run commands of agents that only read in a sandbox: where one works, or else not at all, or never.",
+    ),
     ("hooks", "hooks", None, Reach.TRUSTED, "Commands run at events."),
     ("mcpServers", "mcp_servers", None, Reach.TRUSTED, "MCP servers by name."),
     ("server.python", "", str, Reach.USER, "The Python that runs the server; empty for the one that is found."),

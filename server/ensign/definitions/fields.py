@@ -206,6 +206,14 @@ FIELDS: tuple[Field, ...] = (
         example="blue",
         values=get_args(Color),
     ),
+    Field(
+        name="sandbox",
+        attribute="sandbox",
+        kind=Kind.FLAG,
+        meaning="Whether its commands run in a sandbox: without network, writing only in the workspace. "
+        "On a machine that has none they are refused.",
+        example="true",
+    ),
 )
 
 TOOL_HINTS = {

@@ -63,6 +63,7 @@ def child_policy(
         mode=mode,
         grants=session_grants if inherit_approvals and not replaces else (),
         denied=tuple(dict.fromkeys((*parent.denied, *_denied(parent)))),
+        confined=parent.confined or (definition is not None and definition.sandbox),
         dont_ask_allows=allow_dont_ask and definition is not None and definition.source not in _CLAUDE,
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from ensign.protocol.access import Access, Effect, Mode
 from ensign.protocol.settings import Layer
@@ -42,6 +43,8 @@ class Policy:
         denied: deny rules of every ancestor (P10).
         dont_ask_allows: what `dontAsk` makes of the mode's questions: allow if True, deny if False.
         fold_case: the file system ignores case.
+        sandbox: the setting: whether commands run in a sandbox while the mode is reading only.
+        confined: they run in one whatever the mode and the setting, or not at all.
     """
 
     layers: tuple[Layer, ...] = ()
@@ -56,3 +59,5 @@ class Policy:
     denied: tuple[str, ...] = ()
     dont_ask_allows: bool = False
     fold_case: bool = False
+    sandbox: Literal["auto", "required", "off"] = "auto"
+    confined: bool = False

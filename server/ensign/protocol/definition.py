@@ -57,6 +57,7 @@ class AgentDefinition:
         tools: None inherits, an empty tuple means none; entries as written (`Read`, `mcp__srv__*`, `*`).
         model: a role, alias, `provider/model`, or `inherit`; None means the parent's.
         max_turns, max_tokens, timeout_s: None means the default (A10).
+        sandbox: its commands, and those of its children, run in a sandbox or not at all.
         unserved: fields that are read and kept but that no capability serves yet, by name.
         extra: unknown fields, as written.
         shadows: the definition of the same name that this one hides.
@@ -85,6 +86,7 @@ class AgentDefinition:
     memory: Literal["user", "project", "local"] | None = None
     initial_prompt: str | None = None
     color: str | None = None
+    sandbox: bool = False
     unserved: tuple[str, ...] = ()
     extra: Mapping[str, Any] = field(default_factory=dict[str, Any])
     shadows: tuple[AgentDefinition, ...] = ()

@@ -83,6 +83,7 @@ class Settings:
         layers: permission rules by place, nearest first; `starter` is whoever started the server (P4).
         mode: the mode a session starts in.
         tools: the starter's limit on tools (`--tools`), or None.
+        sandbox: for commands of agents that only read: where one works; there or not at all; never.
         limits_max_turns, limits_max_tokens, limits_timeout_s: the starter's limits (A10).
     """
 
@@ -97,5 +98,6 @@ class Settings:
     limits_timeout_s: float | None = None
     review_edits: Literal["auto", "ask"] = "auto"
     approval_toasts: Literal["all", "whenHidden", "never"] = "whenHidden"
+    sandbox: Literal["auto", "required", "off"] = "auto"
     hooks: Mapping[str, Any] = field(default_factory=dict[str, Any])
     mcp_servers: Mapping[str, Any] = field(default_factory=dict[str, Any])

@@ -14,6 +14,7 @@ from ensign.protocol import events
 from ensign.protocol.access import Access, Decision, Verdict
 from ensign.protocol.approvals import Answer
 from ensign.protocol.messages import ToolCall
+from ensign.runtime.confinement import confinement_under
 from ensign.runtime.context import AgentContext
 from ensign.runtime.conversation import Conversation
 from ensign.runtime.gate import Gate, Question
@@ -117,6 +118,7 @@ class Agent:
             output_dir=self.output_dir,
             progress=progress,
             require=require,
+            confinement=confinement_under(self.policy()),
             allows=lambda accesses: self._judge(tool, accesses).decision is Decision.ALLOW,
         )
         return context

@@ -45,7 +45,14 @@ class Authority:
 
     def policy(self) -> Policy:
         """The main agent's policy as it is now."""
-        return replace(self._base, layers=self._settings().layers, mode=self.mode, grants=self.grants.of_session())
+        settings = self._settings()
+        return replace(
+            self._base,
+            layers=settings.layers,
+            mode=self.mode,
+            grants=self.grants.of_session(),
+            sandbox=settings.sandbox,
+        )
 
     def may_spawn(self, agents: Iterable[AgentDefinition]) -> list[AgentDefinition]:
         """Leave out the definitions that rules forbid to start (A14)."""

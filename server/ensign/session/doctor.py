@@ -22,6 +22,7 @@ async def diagnose(services: Services, faults: Iterable[Diagnostic], *, state: s
         _python(),
         _search(),
         _program("bash", path, "commands run in sh instead", required=False),
+        await _sandbox(services),
         _program("git", path, "branches are not shown", required=False),
         Check(name="state", state="ok", detail=state),
         *_models(services),
@@ -52,6 +53,23 @@ def _program(name: str, path: str | None, without: str, *, required: bool) -> Ch
     if found is not None:
         return Check(name=name, state="ok", detail=found)
     return Check(name=name, state="failed" if required else "warning", detail=f"not found: {without}")
+
+
+async def _sandbox(services: Services) -> Check:
+    setting = services.settings().sandbox
+    problem = await services.processes.sandbox.problem()
+    if problem is None:
+        unused = "; not used, by the setting 'sandbox'" if setting == "off" else ""
+        return Check(name="sandbox", state="ok", detail=f"{services.processes.sandbox.program}{unused}")
+    match setting:
+        case "auto":
+            detail = f"{problem}: commands of agents that only read run without one"
+            return Check(name="sandbox", state="warning", detail=detail)
+        case "required":
+            detail = f"{problem}: commands of agents that only read are refused, by the setting 'sandbox'"
+            return Check(name="sandbox", state="failed", detail=detail)
+        case "off":
+            return Check(name="sandbox", state="ok", detail="not used, by the setting 'sandbox'")
 
 
 def _models(services: Services) -> list[Check]:

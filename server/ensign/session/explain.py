@@ -95,5 +95,6 @@ def context(services: Services, tool: Tool, cwd: Path) -> ToolContext:
         output_dir=cwd,
         progress=lambda _: None,
         require=require,
+        confinement=None,
         allows=lambda _: False,
     )

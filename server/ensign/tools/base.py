@@ -12,6 +12,7 @@ from ensign.protocol.events import Todo
 from ensign.protocol.messages import Image, ToolSchema
 from ensign.protocol.tasks import CommandRun, FileChange
 from ensign.workspace.processes import Processes
+from ensign.workspace.sandbox import Confinement
 from ensign.workspace.view import FileView
 
 Arguments = Mapping[str, Any]
@@ -36,6 +37,7 @@ class ToolContext:
         output_dir: where long outputs are spilled; reading it needs no approval.
         progress: tells people what a running call does; never waits.
         require: the gate once more, for accesses that are known only while running.
+        confinement: the sandbox of this agent's commands, or None.
         allows: whether such accesses would pass without a question; nobody is asked.
 
     Raises (from `require`):
@@ -55,6 +57,7 @@ class ToolContext:
     output_dir: Path
     progress: Callable[[str], None]
     require: Callable[[Sequence[Access]], Awaitable[None]]
+    confinement: Confinement | None
     allows: Callable[[Sequence[Access]], bool]
 
 

@@ -33,11 +33,15 @@ async def run(ctx: ToolContext, arguments: Arguments) -> ToolOutput:
                 timeout_s=timeout_ms / 1000,
                 output=output_path(ctx.output_dir, ctx.call_id),
                 on_output=ctx.progress,
+                confinement=ctx.confinement,
             )
         )
     finally:
         ctx.files.command_ended()
     notes = _notes(result, timeout_ms)
+    if result.sandboxed and result.exit_code and ctx.confinement is not None:
+        where = " outside of the workspace" if ctx.confinement.writable else ""
+        notes.append(f"it ran in a sandbox: no network, no writing{where}, no secrets of the person's home folder")
     if cwd != ctx.cwd:
         notes.insert(0, f"the working directory {str(ctx.cwd)!r} is missing; the command ran in {str(cwd)!r}")
     text = result.output.text

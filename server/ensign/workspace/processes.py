@@ -17,6 +17,8 @@ from ensign.workspace.child import Child, Spawn
 from ensign.workspace.environment import child_environment
 from ensign.workspace.output import Captured, Output
 from ensign.workspace.reaper import Reaper
+from ensign.workspace.sandbox import Confinement, Sandbox
+from ensign.workspace.secrecy import keep_to_ourselves
 
 MARKER = "ENSIGN_COMMAND"
 """Variable that every command carries; its value names the commands it runs in, outermost first."""
@@ -47,6 +49,7 @@ class Command:
         line: for the shell.
         output: the file for what is too long to return; made only then.
         on_output: told the latest line now and then.
+        confinement: what it may do in a sandbox; None runs it outside.
     """
 
     line: str
@@ -55,6 +58,7 @@ class Command:
     timeout_s: float
     output: Path
     on_output: Callable[[str], None] | None = None
+    confinement: Confinement | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,13 +68,16 @@ class CommandResult:
     Attributes:
         exit_code: of the shell (128 + n when signal n ended it); None when it was stopped.
         stopped: why: its time ran out, or it started too many processes.
-        ended: what it had left in the background and was ended with it, as `pid command line`.
+        ended: what it had left in the background and was ended with it, as `pid command line`. Of a sandbox nothing is
+            left to be seen: its processes end with it.
+        sandboxed: whether it ran in a sandbox.
     """
 
     exit_code: int | None
     stopped: Stopped | None
     output: Captured
     ended: tuple[str, ...] = ()
+    sandboxed: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,13 +101,17 @@ class ProgramResult:
 class Processes:
     """Runs commands and our own helper programs, and knows which agent's they are."""
 
-    def __init__(self, environment: Mapping[str, str], *, shell: Path | None = None) -> None:
+    def __init__(
+        self, environment: Mapping[str, str], *, shell: Path | None = None, sandbox: Sandbox | None = None
+    ) -> None:
         """Take what all commands share.
 
         Args:
             environment: the server's; children get it without keys.
             shell: which shell reads command lines; by default bash, or sh where there is none.
+            sandbox: for commands that are confined; by default one that hides what is secret in the home folder.
         """
+        self.sandbox = sandbox or Sandbox(home=Path(environment.get("HOME", "/")))
         self._environment = child_environment(environment)
         self._outer = environment.get(MARKER, "")
         self._token = secrets.token_hex(8)
@@ -118,9 +129,11 @@ class Processes:
         """Run a command line to the end of its shell, and end what it left in the background.
 
         Raises:
-            ToolError: it could not be started.
+            ToolError: it could not be started, or needs a sandbox that this machine does not have.
             asyncio.CancelledError: after all of it is gone.
         """
+        plain = self._argv(command.line)
+        argv = await self._confined(plain, command)
         output = Output(command.output, keep_bytes=KEEP_BYTES, file_bytes=FILE_BYTES)
         loop = asyncio.get_running_loop()
         next_told = 0.0
@@ -134,7 +147,7 @@ class Processes:
                 next_told = loop.time() + _PROGRESS_S
                 command.on_output(output.last_line())
 
-        child = self._start(command.agent_id, self._argv(command.line), command.cwd, take)
+        child = self._start(command.agent_id, argv, command.cwd, take)
         try:
             stopped = await self._wait(child, command.timeout_s)
             child.drain()
@@ -144,7 +157,11 @@ class Processes:
             code = child.finish()
             ended = tuple(f"{pid} {line}" for pid, line in sorted(left.items()))
             return CommandResult(
-                exit_code=None if stopped else code, stopped=stopped, output=output.finish(), ended=ended
+                exit_code=None if stopped else code,
+                stopped=stopped,
+                output=output.finish(),
+                ended=ended,
+                sandboxed=argv is not plain,
             )
         except asyncio.CancelledError:
             await child.end(_STOP_GRACE_S)
@@ -208,6 +225,18 @@ class Processes:
         quiet = ["--noprofile", "--norc"] if self._shell.name == "bash" else []
         return [str(self._shell), *quiet, "-c", line]
 
+    async def _confined(self, argv: list[str], command: Command) -> list[str]:
+        """Return what runs a command in its sandbox; itself where it needs none, or has none and may do without."""
+        confinement = command.confinement
+        if confinement is None:
+            return argv
+        problem = await self.sandbox.problem()
+        if problem is None:
+            return self.sandbox.wrap(argv, command.cwd, confinement)
+        if confinement.required:
+            raise ToolError(f"the command did not run: this agent's commands need a sandbox, and {problem}")
+        return argv
+
     async def _wait(self, child: Child, timeout_s: float) -> Stopped | None:
         """Wait for the shell, and watch that it does not fill the machine with processes."""
         loop = asyncio.get_running_loop()
@@ -230,6 +259,8 @@ class Processes:
         stdin: BinaryIO | None = None,
         errors: BinaryIO | None = None,
     ) -> Child:
+        if self._count == 0:
+            keep_to_ourselves()
         self._count += 1
         marker = f"{self._token}.{self._count}."
         env = self._environment | {MARKER: f"{self._outer} {marker}".strip(), "PWD": str(cwd)}
