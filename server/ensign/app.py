@@ -6,6 +6,7 @@ import asyncio
 import logging
 import sys
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -87,7 +88,8 @@ class App:
         self._http = HttpPool(environment)
         settings = world.settings
         models = Catalog(settings.models, environment, self._http, policies_of(settings))
-        self._store = Store(world.paths.state, report=log.warning)
+        self._said = deque(fault.message for fault in world.faults)
+        self._store = Store(world.paths.state, report=self._report)
         tools = (*BUILTIN, web_fetch_tool(Fetcher(agent=f"Ensign/{ensign.__version__}", tls=make_tls)))
         self._services = Services(
             settings=lambda: self._world.settings,
@@ -107,7 +109,7 @@ class App:
             clock=time.time,
         )
         check_tools(settings.tools or (), known=SESSION_TOOLS | {tool.name for tool in self._services.tools})
-        self._sessions = Sessions(self._services, world.paths.state / "output")
+        self._sessions = Sessions(self._services, world.paths.state / "output", self._said)
         self.documents: Documents = self._registry.documents
         self.api = Api(
             sessions=self._sessions,
@@ -164,6 +166,11 @@ class App:
         await self._store.close()
         await self._http.aclose()
 
+    def _report(self, text: str) -> None:
+        """The store has something to say, from any thread; the next session tells people."""
+        log.warning("%s", text)
+        self._said.append(text)
+
     def _base_policy(self, output_dir: Path) -> Policy:
         paths = self._world.paths
         return Policy(
@@ -206,7 +213,7 @@ class World:
         self.paths = paths
         self.start = start
         self.roots = roots
-        self._faults = faults
+        self.faults = faults
         self.loaded = self._load_settings()
         self.definitions = self._load_definitions()
 
@@ -218,7 +225,7 @@ class World:
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """What is wrong with settings files and places."""
-        return (*self._faults, *self.loaded.diagnostics)
+        return (*self.faults, *self.loaded.diagnostics)
 
     def read(self) -> None:
         """Read settings and agent files again. Blocks."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Protocol
@@ -43,8 +44,10 @@ class Attendant(Protocol):
 class Sessions:
     """Every open session by id."""
 
-    def __init__(self, services: Services, fallback_output: Path) -> None:
+    def __init__(self, services: Services, fallback_output: Path, said: deque[str]) -> None:
+        """`said`: what people should know and no session has told them yet; the next one that opens does."""
         self._services = services
+        self._said = said
         self._fallback = fallback_output
         self._open: dict[str, Session] = {}
         self._readers: list[OnEvent] = []
@@ -152,6 +155,8 @@ class Sessions:
             self._tell(session, recovered)
         else:
             resume_after_reload(session)
+        while self._said:
+            session.emit(Notice(**session.main.who, level="warning", text=self._said.popleft()))
         return session
 
     def _tell(self, session: Session, recovered: Recovered) -> None:
