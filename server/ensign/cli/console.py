@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
 from ensign.cli.output import Output
 from ensign.cli.text import harmless
 from ensign.protocol.codec import to_wire
+from ensign.protocol.value import frozen
 
 DONE, FAILED, WRONG_USE, PARTIAL, DENIED, INTERRUPTED = 0, 1, 2, 3, 4, 130
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Console:
     """Where a command works and whom it talks to.
 

@@ -6,7 +6,6 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +14,12 @@ from ensign.cli.console import Console
 from ensign.cli.outcome import Outcome
 from ensign.cli.progress import Progress, progress_for
 from ensign.protocol import events
+from ensign.protocol.value import frozen
 
 CLOSE_S = 5.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Headless:
     """A running app, and what has been seen of it."""
 

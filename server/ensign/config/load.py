@@ -24,6 +24,7 @@ from ensign.protocol.access import Mode
 from ensign.protocol.definition import Diagnostic, Rules
 from ensign.protocol.errors import UserError
 from ensign.protocol.settings import Layer, ModelSettings, Settings, SubagentSettings
+from ensign.protocol.value import frozen
 
 Number = TypeVar("Number", int | None, float | None)
 
@@ -31,7 +32,7 @@ OPTIONS = Path("initializationOptions")
 """Stands for the editor's settings in diagnostics."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Flags:
     """What the command line says. `settings_file` stands in for the user's settings file."""
 
@@ -46,7 +47,7 @@ class Flags:
     settings_file: Path | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Start:
     """What the process was started with: by whom settings can be chosen besides files.
 
@@ -59,7 +60,7 @@ class Start:
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Loaded:
     """The settings in force, and what is wrong with any place."""
 

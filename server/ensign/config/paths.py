@@ -6,18 +6,19 @@ import os
 import sys
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from ensign.definitions.sources import fault
 from ensign.protocol.definition import Diagnostic
 from ensign.protocol.errors import UserError
+from ensign.protocol.value import frozen
 
 _SOCKET_FOLDER_BYTES = 75
 """A socket's whole path has room for 103 bytes on macOS and 107 on Linux, and its name takes 24 of them."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class StatePaths:
     """Ensign's own places.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +12,12 @@ from ensign.definitions.values import UNSET, ValueReader
 from ensign.definitions.vocabulary import Vocabulary, did_you_mean
 from ensign.protocol.access import Mode
 from ensign.protocol.definition import AgentDefinition, Rules, Source
+from ensign.protocol.value import frozen
 
 _BY_NAME = {field.name: field for field in FIELDS}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Built:
     """What a file gave: a definition unless a note is an error of the whole file, and the notes."""
 

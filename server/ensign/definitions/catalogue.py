@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from ensign.definitions.vocabulary import closest
 from ensign.protocol.definition import AgentDefinition, Diagnostic
+from ensign.protocol.value import frozen
 from ensign.protocol.wire import AgentInfo, AgentsListed, DiagnosticInfo
 
 DESCRIPTION_CHARACTERS = 1000
@@ -21,7 +22,7 @@ class Listed:
     shadowed_by: AgentDefinition | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Definitions:
     """A snapshot; a change on disk makes a new one, and running subagents keep the definition they have (D7).
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from ensign.definitions.characters import HIDDEN, UNPRINTABLE, code_point
 from ensign.definitions.nodes import FaultError, Note, Table, mark_at
 from ensign.definitions.yaml_tree import read_yaml
+from ensign.protocol.value import frozen
 
 MAX_FILE_BYTES = 1024 * 1024
 MAX_BLOCK_CHARACTERS = 64 * 1024
@@ -24,7 +24,7 @@ _WIDE = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class FrontMatter:
     """A file that opened with front matter.
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import ensign
 from ensign.definitions.front_matter import MAX_FILE_BYTES
 from ensign.definitions.nodes import FaultError
 from ensign.protocol.definition import Diagnostic, Severity, Source
+from ensign.protocol.value import frozen
 
 MAX_FILES = 1000
 """Of one folder, sub-folders included."""
@@ -19,7 +19,7 @@ MAX_FILES = 1000
 _VENDORED = frozenset({"node_modules", "bower_components", "site-packages", "__pycache__", "vendor", "venv"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Folder:
     """A folder of agent files.
 

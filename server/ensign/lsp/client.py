@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ensign.lsp.guard import json_array, json_object, member
 from ensign.lsp.uris import file_path
+from ensign.protocol.value import frozen
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Client:
     """The client and what it can do.
 

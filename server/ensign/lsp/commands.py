@@ -5,7 +5,6 @@ A task's report comes by `window/showDocument` when it has ended. To our extensi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
@@ -15,7 +14,7 @@ from ensign.lsp.lifecycle import COMMANDS
 from ensign.lsp.target import Target, target_at
 from ensign.protocol import wire
 from ensign.protocol.tasks import TaskRecord
-from ensign.protocol.value import Value
+from ensign.protocol.value import Value, frozen
 
 if TYPE_CHECKING:
     from ensign.lsp.server import LanguageServer
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 _ARGUMENT = "params.arguments.0"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Start(Value):
     """Argument of `explore` and `ask`: where the person points, and what they want."""
 

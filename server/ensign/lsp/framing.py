@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
+
+from ensign.protocol.value import frozen
 
 MAX_FRAME = 64 * 1024 * 1024
 """Bytes of a body that is still read (`contract.md`)."""
@@ -23,14 +24,14 @@ _LENGTH = re.compile(rb"content-length[ \t]*:[ \t]*(\d{1,18})[ \t]*(?=\r?\n|\Z)"
 _HEADER_LINE = re.compile(rb"[!#-'*+.^_`|~0-9A-Za-z-]+[ \t]*:[^\r\n]*\Z")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Body:
     """The body of a frame, whole."""
 
     data: bytes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Refused:
     """A frame over `MAX_FRAME`: its size and both ends."""
 
@@ -39,7 +40,7 @@ class Refused:
     tail: bytes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Garbage:
     """Bytes where a header was expected; the stream goes on behind them. Once for all that lies between two frames."""
 

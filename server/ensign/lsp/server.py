@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -31,6 +30,7 @@ from ensign.lsp.reports import Reports
 from ensign.lsp.rpc import Handler, Peer
 from ensign.protocol.errors import EnsignError
 from ensign.protocol.events import Event
+from ensign.protocol.value import frozen
 
 if TYPE_CHECKING:
     from ensign.app import App
@@ -56,7 +56,7 @@ class Build(Protocol):
     ) -> App: ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Start:
     """What the process was started with. `token` is what a client must show, or None where the pipe is proof enough."""
 

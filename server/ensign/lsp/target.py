@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ensign.lsp.uris import absolute
 from ensign.protocol import wire
+from ensign.protocol.value import frozen
 
 if TYPE_CHECKING:
     from ensign.lsp.server import LanguageServer
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Target:
     """A place. `selection` is the selected text, `symbol` the word under the cursor; at most one is not empty."""
 

@@ -14,9 +14,9 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from ensign.lsp.framing import Frame, Frames, GarbageError, frame
+from ensign.protocol.value import frozen
 
 MAX_BACKLOG = 64 * 1024 * 1024
 """Bytes that may wait for a client that does not read."""
@@ -28,7 +28,7 @@ _IN_FLIGHT = 4
 """Reads whose frames may wait for the event loop: a flood from the client stays in the pipe, not in memory."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Stream:
     """Where bytes come from and go to; both calls block."""
 

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from ensign.protocol.messages import AssistantMessage, Message, StopReason, ToolSchema, Usage
+from ensign.protocol.value import frozen
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Head:
     """What stands before the messages of a request; fixed for a conversation, so it is serialized once (C2).
 
@@ -26,7 +27,7 @@ class Head:
     tools_off: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Request:
     """One request: a head, and the conversation with each message's bytes, made once by `Model.encode`.
 
@@ -66,7 +67,7 @@ class Restarted:
     reason: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Reply:
     """The end of every stream: the whole message.
 

@@ -11,11 +11,12 @@ from typing import Any
 from ensign.models.credentials import Secret, scrub
 from ensign.models.jsons import a_count, a_list, a_string, an_object, dumps, loads
 from ensign.protocol.errors import ModelError, ModelErrorKind
+from ensign.protocol.value import frozen
 
 _MAX_DETAIL = 600
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Where:
     """Who was asked, for the words of an error.
 

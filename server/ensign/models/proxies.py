@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
 
+from ensign.protocol.value import frozen
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+@frozen
 class Proxy:
     """Where to connect instead; `auth` is user and password, which the repr must not show."""
 

@@ -7,7 +7,7 @@ import json
 import logging
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ensign.models import errors
 from ensign.models.base import Chunk, Effort, Head, Reply, Request
@@ -21,6 +21,7 @@ from ensign.models.watchdog import StreamLimits, watched
 from ensign.models.wire import HeadOptions, Reader, Wire, WireError
 from ensign.protocol.errors import ModelError, ModelErrorKind
 from ensign.protocol.messages import Message, ToolSchema
+from ensign.protocol.value import frozen
 
 _log = logging.getLogger(__name__)
 
@@ -31,7 +32,7 @@ _DRAIN_S = 0.25
 _LIST_S = 5.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Endpoint:
     """Where a model is and what is sent along.
 
@@ -68,7 +69,7 @@ class Endpoint:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Policies:
     """What surrounds every request, the same for all models."""
 

@@ -5,17 +5,18 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import field
 from random import Random
 
 from ensign.models.base import Chunk, Restarted
 from ensign.models.clock import Clock, sleep
 from ensign.protocol.errors import ModelError, ModelErrorKind
+from ensign.protocol.value import frozen
 
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class RetryPolicy:
     """How often and how long.
 

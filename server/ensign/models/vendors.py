@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 from ensign.protocol.settings import ProviderKind
+from ensign.protocol.value import frozen
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Vendor:
     """A vendor's way of speaking a wire format.
 
@@ -148,7 +148,7 @@ def vendor_at(netloc: str, kind: ProviderKind) -> Vendor:
     return COMPATIBLE_ANTHROPIC if kind == "anthropic" else COMPATIBLE
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Traits:
     """What is known of a family of models.
 

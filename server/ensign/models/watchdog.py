@@ -5,17 +5,17 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
-from dataclasses import dataclass
 
 from ensign.models.base import Chunk, TextChunk
 from ensign.models.clock import Clock, Timer
 from ensign.protocol.errors import ModelError, ModelErrorKind
+from ensign.protocol.value import frozen
 
 Attempt = Callable[[Callable[[], None]], AsyncGenerator[Chunk, None]]
 """Starts one request; the argument is to be called whenever bytes arrive, be they only a keep-alive comment."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class StreamLimits:
     """How long a stream may be silent.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 from ensign.models.base import Chunk, Effort, Head, Request
@@ -12,9 +11,10 @@ from ensign.models.jsons import an_object, loads
 from ensign.models.sse import ServerEvent
 from ensign.protocol.errors import ModelError, ModelErrorKind
 from ensign.protocol.messages import AssistantMessage, Message, StopReason, ToolCall, ToolSchema, Usage
+from ensign.protocol.value import frozen
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class HeadOptions:
     """What `Model.head` is asked for, beside the system prompt and the tools."""
 
@@ -24,7 +24,7 @@ class HeadOptions:
     max_output: int | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Ending:
     """What a stream came to."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from ensign.permissions import patterns
@@ -13,9 +12,10 @@ from ensign.permissions.rules import Rule, RuleSet, compile_rules
 from ensign.protocol.access import Decision, Mode
 from ensign.protocol.definition import Rules
 from ensign.protocol.settings import Layer
+from ensign.protocol.value import frozen
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Context:
     """What the judges of files, lines and names share.
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import glob
 import itertools
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from ensign.permissions import patterns
@@ -14,9 +13,10 @@ from ensign.permissions.findings import PLAN_READS, Finding, allowed, refused
 from ensign.permissions.paths import HARMLESS, Target, inside, proc_suffixes, protected, secret
 from ensign.permissions.rules import READERS, WRITERS, Rule, escape
 from ensign.protocol.access import Decision, Mode
+from ensign.protocol.value import frozen
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class FileUse:
     """One access to judge.
 

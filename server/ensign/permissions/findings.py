@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ensign.permissions.policy import Policy
 from ensign.protocol.access import Decision, Mode, Part, Verdict
+from ensign.protocol.value import frozen
 
 PLAN_READS = "the mode 'plan' allows reading only"
 
 _WEIGHT = {Decision.ALLOW: 0, Decision.ASK: 1, Decision.DENY: 2}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Finding:
     """What was decided on one piece.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from ensign.permissions.context import Context
@@ -12,11 +11,12 @@ from ensign.permissions.rules import base_name
 from ensign.permissions.shell_words import Command, Word
 from ensign.permissions.uses import Uses
 from ensign.protocol.access import Decision
+from ensign.protocol.value import frozen
 
 _LIMIT = 4
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Folders:
     """`known` are all that are possible; `unknown` when there may be another. `fault` is what they give rise to."""
 

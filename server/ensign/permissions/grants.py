@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 
 from ensign.protocol.access import Verdict
 from ensign.protocol.approvals import Outcome
+from ensign.protocol.value import frozen
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Grant:
     """An answer that still holds: one exact rule, for a session or for one task's agent."""
 

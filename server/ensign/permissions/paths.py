@@ -6,10 +6,10 @@ import os
 import re
 import unicodedata
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
 from ensign.permissions.programs import names
+from ensign.protocol.value import frozen
 
 _HOME = re.compile(r"~(?=/|$)|\$HOME(?=/|$)|\$\{HOME\}(?=/|$)")
 _PROC_ROOT = re.compile(r"/proc/(?:self|thread-self|\d+)(?:/task/\d+)?/(root|cwd)(?=/|$)")
@@ -31,7 +31,7 @@ HARMLESS = frozenset(("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/stdin", "
 """Devices whose reading and writing changes nothing."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Target:
     """A path as spelled (absolute, `..` removed by text) and as resolved through every link."""
 

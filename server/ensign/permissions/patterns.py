@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 from pathlib import Path
+
+from ensign.protocol.value import frozen
 
 
 class Anchor(StrEnum):
@@ -23,7 +24,7 @@ class Anchor(StrEnum):
     ABSOLUTE = "absolute"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class PathPattern:
     """A parsed pattern: components below an anchor.
 
@@ -65,7 +66,7 @@ def parse(text: str) -> PathPattern:
     return PathPattern(anchor=anchor, parts=tuple(parts), floating=floating, single_slash=single)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Bases:
     """The folders that patterns are held against, as spelled and as resolved."""
 

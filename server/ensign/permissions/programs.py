@@ -9,7 +9,7 @@ git 2.47; `--option` may be cut short wherever GNU getopt allows it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from ensign.protocol.value import frozen
 
 
 def names(text: str) -> frozenset[str]:
@@ -17,7 +17,7 @@ def names(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Reader:
     """A program that reads the files it is given and prints.
 

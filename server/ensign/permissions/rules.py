@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import IntEnum
 
 from ensign.permissions import patterns
@@ -17,6 +17,7 @@ from ensign.permissions.shell_braces import words_of
 from ensign.permissions.shell_words import Word
 from ensign.protocol.access import Decision
 from ensign.protocol.settings import Layer
+from ensign.protocol.value import frozen
 
 READERS = frozenset(("Read", "Glob", "Grep"))
 WRITERS = frozenset(("Edit", "Write", "NotebookEdit"))
@@ -50,7 +51,7 @@ class Form(IntEnum):
     READ_ONLY = 4
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class CommandPattern:
     """The inside of `Bash(…)`. `words` are literal; for a glob, those before the first wildcard."""
 
@@ -59,7 +60,7 @@ class CommandPattern:
     glob: re.Pattern[str] | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Rule:
     """One rule of one layer, understood.
 
@@ -78,7 +79,7 @@ class Rule:
     name: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class RuleFault:
     """A rule that does not hold, and why. Shown to people by its layer's origin."""
 
@@ -89,7 +90,7 @@ class RuleFault:
     message: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class RuleSet:
     """The rules of all layers, in the order in which they are asked."""
 

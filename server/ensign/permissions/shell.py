@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from ensign.permissions import programs
@@ -19,6 +19,7 @@ from ensign.permissions.suggest import suggestion
 from ensign.permissions.uses import Doubt, Uses
 from ensign.permissions.uses_of import uses_of
 from ensign.protocol.access import Decision
+from ensign.protocol.value import frozen
 
 _DEPTH = 6
 _LOCAL = re.compile(r"[a-z_][a-z0-9_]*")
@@ -27,7 +28,7 @@ _TREACHEROUS = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class LineJudge:
     """Judges the commands of one line under one policy. `read` is the engine's remembered reading."""
 

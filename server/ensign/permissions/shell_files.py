@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from ensign.permissions import patterns, programs
 from ensign.permissions.context import Context
@@ -16,13 +15,14 @@ from ensign.permissions.rules import base_name
 from ensign.permissions.shell_words import Command, RedirectKind, Word
 from ensign.permissions.uses import Touch, Uses
 from ensign.protocol.access import Decision
+from ensign.protocol.value import frozen
 
 _MAX_GLOB = 200
 _NETWORK = re.compile(r"/+dev/+(?:tcp|udp)/")
 _PIECES = re.compile(r"[=@:,]")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class _Where:
     """What every access of one command is judged with."""
 

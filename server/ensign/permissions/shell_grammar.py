@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ensign.permissions.programs import names
 from ensign.permissions.shell_words import Fault
+from ensign.protocol.value import frozen
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -30,7 +30,7 @@ _WORDS = names(
 _HOLDERS = names("for_statement case_statement case_item file_redirect herestring_redirect heredoc_redirect")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Reading:
     """What the lexer found.
 

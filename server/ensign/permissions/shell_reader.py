@@ -20,6 +20,7 @@ from ensign.permissions.shell_grammar import Reading, compare
 from ensign.permissions.shell_lexer import Lexer
 from ensign.permissions.shell_tokens import LexError, Piece, Token, readable, to_word
 from ensign.permissions.shell_words import Command, Fault, Move, Redirect, RedirectKind, Script, Word, literal
+from ensign.protocol.value import frozen
 
 if TYPE_CHECKING:
     from tree_sitter import Tree
@@ -109,7 +110,7 @@ class _Run:
         return bool(self.words or self.redirects)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class _Around:
     """Where a run stands: between which operators, on a level that holds a loop."""
 

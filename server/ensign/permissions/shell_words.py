@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 
+from ensign.protocol.value import frozen
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+@frozen
 class Word:
     """One word after quote removal.
 
@@ -50,7 +52,7 @@ def literal(text: str) -> Word:
     return Word(raw=text, text=text, prefix=text, quoted=True)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Fault:
     """A reason why a line, or a part of it, cannot be judged.
 
@@ -71,7 +73,7 @@ class RedirectKind(StrEnum):
     TEXT = "text"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Redirect:
     """`> target`, `< target`, or text given as standard input (here-document, here-string)."""
 
@@ -79,7 +81,7 @@ class Redirect:
     target: Word
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Move:
     """A change of directory before a command; `certain` when the command runs only if it succeeded."""
 
@@ -87,7 +89,7 @@ class Move:
     certain: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Command:
     """One simple command.
 
@@ -107,7 +109,7 @@ class Command:
     feeds: tuple[Word, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Script:
     """A whole line, read.
 

@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 
 from ensign.permissions import programs
 from ensign.permissions.shell_words import Command, Fault, Word
+from ensign.protocol.value import frozen
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Touch:
     """A path that is read or written; `tree` when everything below it may be."""
 
@@ -16,7 +17,7 @@ class Touch:
     tree: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Doubt:
     """Why a rule for the program is not enough. A rule that spells out `token` is.
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+
+from ensign.protocol.value import frozen
 
 
 class Effect(StrEnum):
@@ -37,7 +38,7 @@ class Mode(StrEnum):
     DONT_ASK = "dontAsk"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Access:
     """One thing a call would touch.
 
@@ -55,7 +56,7 @@ class Access:
     ask: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Part:
     """One piece of a verdict: a simple command, a redirect, a path, with its own decision."""
 
@@ -65,7 +66,7 @@ class Part:
     rule: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Verdict:
     """The decision on a whole call.
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 
-from ensign.protocol.value import Value
+from ensign.protocol.value import Value, frozen
 
 
 class Outcome(StrEnum):
@@ -23,7 +22,7 @@ class Outcome(StrEnum):
         return self is not Outcome.DENY
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class DiffPreview(Value):
     """What an edit would change; both texts whole, so that a client can open its own diff."""
 
@@ -32,7 +31,7 @@ class DiffPreview(Value):
     after: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ApprovalPart(Value):
     """One judged piece of the call, for display; `decision` is allow, ask or deny."""
 
@@ -41,7 +40,7 @@ class ApprovalPart(Value):
     reason: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ApprovalRequest(Value):
     """An open question. Everything is made safe to show: control and invisible characters are visible (P12).
 
@@ -71,7 +70,7 @@ class ApprovalRequest(Value):
     since: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Answer(Value):
     """A person's answer; `message` goes to the model with a denial."""
 

@@ -7,13 +7,12 @@ Every event carries `agent_id`, and `task_id` when the agent is a subagent. Read
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Literal, TypedDict
 
 from ensign.protocol.approvals import ApprovalRequest, Outcome
 from ensign.protocol.messages import Message, StopReason, ToolCall, Usage
 from ensign.protocol.tasks import CommandRun, FileChange, TaskRecord
-from ensign.protocol.value import Value
+from ensign.protocol.value import Value, frozen
 
 
 class Who(TypedDict):
@@ -23,7 +22,7 @@ class Who(TypedDict):
     task_id: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class _Of(Value):
     """Whose event it is."""
 
@@ -31,7 +30,7 @@ class _Of(Value):
     task_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class TurnStarted(_Of):
     """A prompt began to be worked on. The first event of its turn."""
 
@@ -39,7 +38,7 @@ class TurnStarted(_Of):
     kind: Literal["turn_started"] = "turn_started"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class StepStarted(_Of):
     """A model request is about to be sent. `step` counts from 1 in its turn."""
 
@@ -49,7 +48,7 @@ class StepStarted(_Of):
     kind: Literal["step_started"] = "step_started"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class StepRestarted(_Of):
     """The request is sent again: drop this step's deltas."""
 
@@ -59,7 +58,7 @@ class StepRestarted(_Of):
     kind: Literal["step_restarted"] = "step_restarted"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class TextDelta(_Of):
     """A piece of assistant text. Concatenating all deltas of a step gives its full text."""
 
@@ -68,7 +67,7 @@ class TextDelta(_Of):
     kind: Literal["text_delta"] = "text_delta"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ThinkingDelta(_Of):
     """A piece of the model's reasoning."""
 
@@ -77,7 +76,7 @@ class ThinkingDelta(_Of):
     kind: Literal["thinking_delta"] = "thinking_delta"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class MessageAdded(_Of):
     """A message joined the conversation; after it the deltas of its step are obsolete."""
 
@@ -85,7 +84,7 @@ class MessageAdded(_Of):
     kind: Literal["message_added"] = "message_added"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ToolStarted(_Of):
     """A call passed the gate and begins to run. `activity` is what it does, in words."""
 
@@ -95,7 +94,7 @@ class ToolStarted(_Of):
     kind: Literal["tool_started"] = "tool_started"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ToolProgress(_Of):
     """News of a running call, for people."""
 
@@ -104,7 +103,7 @@ class ToolProgress(_Of):
     kind: Literal["tool_progress"] = "tool_progress"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ToolFinished(_Of):
     """The result of a call. Exactly one per call the model made, started or not.
 
@@ -125,7 +124,7 @@ class ToolFinished(_Of):
     kind: Literal["tool_finished"] = "tool_finished"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ApprovalRequested(_Of):
     """A person is asked. Open until `ApprovalResolved` with the same id."""
 
@@ -133,7 +132,7 @@ class ApprovalRequested(_Of):
     kind: Literal["approval_requested"] = "approval_requested"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ApprovalResolved(_Of):
     """The question is closed. `outcome` is None when nobody answered; `reason` then says why it counts as denied."""
 
@@ -143,7 +142,7 @@ class ApprovalResolved(_Of):
     kind: Literal["approval_resolved"] = "approval_resolved"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class TaskChanged(_Of):
     """A task's record, whole. The last one received is the truth."""
 
@@ -151,7 +150,7 @@ class TaskChanged(_Of):
     kind: Literal["task_changed"] = "task_changed"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Todo(Value):
     """One entry of an agent's own to-do list."""
 
@@ -160,7 +159,7 @@ class Todo(Value):
     active_form: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class TodoChanged(_Of):
     """The agent's to-do list, whole."""
 
@@ -168,7 +167,7 @@ class TodoChanged(_Of):
     kind: Literal["todo_changed"] = "todo_changed"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class UsageReported(_Of):
     """What one request used (O2). Each request is reported once, by the agent that sent it.
 
@@ -184,7 +183,7 @@ class UsageReported(_Of):
     kind: Literal["usage_reported"] = "usage_reported"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Compacted(_Of):
     """The conversation was shortened. Token figures are estimates."""
 
@@ -194,7 +193,7 @@ class Compacted(_Of):
     kind: Literal["compacted"] = "compacted"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Notice(_Of):
     """Something a person should know that is no one's message."""
 
@@ -203,7 +202,7 @@ class Notice(_Of):
     kind: Literal["notice"] = "notice"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class TurnEnded(_Of):
     """The turn came to an end it knows by name. Nothing with this `turn_id` comes after it."""
 
@@ -213,7 +212,7 @@ class TurnEnded(_Of):
     kind: Literal["turn_ended"] = "turn_ended"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class TurnFailed(_Of):
     """The turn broke. `message` is for people and says what to do; nothing with this `turn_id` comes after it."""
 
@@ -223,7 +222,7 @@ class TurnFailed(_Of):
     kind: Literal["turn_failed"] = "turn_failed"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class RunEnded(_Of):
     """The command line's last line."""
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Literal
 
-from ensign.protocol.value import Value
+from ensign.protocol.value import Value, frozen
 
 
 class StopReason(StrEnum):
@@ -24,7 +23,7 @@ Origin = Literal["person", "parent", "runtime"]
 """Who speaks in a user message. Only `person` is a human; `runtime` blocks are data, never instructions (N1, N3)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Image(Value):
     """A picture; `data` is base64 without line breaks."""
 
@@ -32,7 +31,7 @@ class Image(Value):
     data: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Text(Value):
     """Words of the assistant."""
 
@@ -40,7 +39,7 @@ class Text(Value):
     kind: Literal["text"] = "text"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Thinking(Value):
     """Reasoning of the assistant; `signature` is the provider's opaque proof and goes back unchanged."""
 
@@ -50,7 +49,7 @@ class Thinking(Value):
     kind: Literal["thinking"] = "thinking"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ToolCall(Value):
     """A call the model made.
 
@@ -68,7 +67,7 @@ class ToolCall(Value):
 AssistantPart = Text | Thinking | ToolCall
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class UserMessage(Value):
     """A message to the agent; `origin` says from whom.
 
@@ -83,7 +82,7 @@ class UserMessage(Value):
     kind: Literal["user"] = "user"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class AssistantMessage(Value):
     """One reply of the model, complete: no half-written call ever enters it."""
 
@@ -101,7 +100,7 @@ class AssistantMessage(Value):
         return tuple(part for part in self.parts if isinstance(part, ToolCall))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ToolResult(Value):
     """What a call came to; exactly one per call."""
 
@@ -111,7 +110,7 @@ class ToolResult(Value):
     images: tuple[Image, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ToolMessage(Value):
     """The results of one assistant message, in the order of its calls.
 
@@ -128,7 +127,7 @@ class ToolMessage(Value):
 Message = UserMessage | AssistantMessage | ToolMessage
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ToolSchema(Value):
     """What a model is told of a tool; `parameters` is a JSON Schema object."""
 
@@ -137,7 +136,7 @@ class ToolSchema(Value):
     parameters: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Usage(Value):
     """Tokens of one request, or a sum. `input` excludes both cache parts, so the four add up to what was billed."""
 

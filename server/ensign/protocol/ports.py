@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from ensign.protocol.value import frozen
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+@frozen
 class EditOutcome:
     """What became of an edit of an open document. `reason` says why it was not applied, for the model."""
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal
 
-from ensign.protocol.value import Value
+from ensign.protocol.value import Value, frozen
 
 Spawn = Literal["spawn", "resume"]
 Starter = Literal["agent", "person", "command"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Limits(Value):
     """What a run may use; None means without limit (A10)."""
 
@@ -21,7 +21,7 @@ class Limits(Value):
     timeout_s: float | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class RunSpec(Value):
     """What a subagent is started with.
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
 from ensign.protocol.messages import Usage
-from ensign.protocol.value import Value
+from ensign.protocol.value import Value, frozen
 
 
 class TaskState(StrEnum):
@@ -41,7 +40,7 @@ EnvelopeStatus = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class FileChange(Value):
     """A file that a run changed."""
 
@@ -51,7 +50,7 @@ class FileChange(Value):
     removed: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class CommandRun(Value):
     """A command that a run executed; the runtime cannot undo it."""
 
@@ -60,7 +59,7 @@ class CommandRun(Value):
     undoable: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class DeniedCall(Value):
     """A call that was refused."""
 
@@ -69,7 +68,7 @@ class DeniedCall(Value):
     by: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Facts(Value):
     """What the runtime itself saw, whatever the report says. Lists hold the first 20; totals count all (A6)."""
 
@@ -88,7 +87,7 @@ class Facts(Value):
     tool_failures: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Envelope(Value):
     """What a subagent hands back, the same in the tool result, the record, the notification and on disk (A6).
 
@@ -115,7 +114,7 @@ class Envelope(Value):
 Color = Literal["red", "blue", "green", "yellow", "purple", "orange", "pink", "cyan"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class TaskRecord(Value):
     """The whole record of a task as clients see it. Times are Unix seconds; None where it has not happened."""
 

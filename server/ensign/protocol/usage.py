@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 from ensign.protocol.messages import Usage
-from ensign.protocol.value import Value
+from ensign.protocol.value import Value, frozen
 
 UsageBy = Literal["task", "agent", "model", "turn", "session"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class UsageGet(Value):
     """`ensign/usage/get`; without `session_id`, of all sessions."""
 
@@ -19,7 +18,7 @@ class UsageGet(Value):
     by: UsageBy = "session"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class UsageSum(Value):
     """Several requests. Each request is in exactly one sum: that of the agent that sent it.
 
@@ -44,7 +43,7 @@ class UsageSum(Value):
     unpriced: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class UsageListed(Value):
     """Answer to `ensign/usage/get`: the sums, the largest first, and their total."""
 

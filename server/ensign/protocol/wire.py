@@ -6,7 +6,7 @@ Each class is the shape of one message; field names are snake_case here and came
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal
 
 from ensign.protocol.access import Decision, Mode
@@ -15,10 +15,10 @@ from ensign.protocol.definition import Severity
 from ensign.protocol.events import Event, Todo
 from ensign.protocol.messages import Message, Usage
 from ensign.protocol.tasks import TaskRecord
-from ensign.protocol.value import Value
+from ensign.protocol.value import Value, frozen
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Position(Value):
     """Zero-based line and UTF-16 character, as in LSP."""
 
@@ -26,7 +26,7 @@ class Position(Value):
     character: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Range(Value):
     """Half-open, as in LSP."""
 
@@ -34,7 +34,7 @@ class Range(Value):
     end: Position
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ContextItem(Value):
     """Something the person attached to a prompt."""
 
@@ -43,7 +43,7 @@ class ContextItem(Value):
     text: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class SessionOpen(Value):
     """`ensign/session/open`: a new session in `cwd`, or the stored one with `id`."""
 
@@ -51,14 +51,14 @@ class SessionOpen(Value):
     id: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class SessionRef(Value):
     """Names a session."""
 
     session_id: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class SessionRename(Value):
     """`ensign/session/rename`."""
 
@@ -66,7 +66,7 @@ class SessionRename(Value):
     title: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class SessionSet(Value):
     """`ensign/session/set`: what is left out stays."""
 
@@ -75,7 +75,7 @@ class SessionSet(Value):
     model: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class TurnStart(Value):
     """`ensign/turn/start`: queued while a turn runs."""
 
@@ -84,14 +84,14 @@ class TurnStart(Value):
     context: tuple[ContextItem, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class AgentList(Value):
     """`ensign/agent/list`; `cwd` defaults to the first workspace folder."""
 
     cwd: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class AgentRun(Value):
     """`ensign/agent/run`: a person starts a subagent (N4)."""
 
@@ -102,28 +102,28 @@ class AgentRun(Value):
     range: Range | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class TaskList(Value):
     """`ensign/task/list`; without `session_id`, every open session's."""
 
     session_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class TaskRef(Value):
     """Names a task by id or short id."""
 
     id: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class TaskStop(Value):
     """`ensign/task/stop`."""
 
     ids: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class TaskSend(Value):
     """`ensign/task/send` and `ensign/task/resume`; the message may be left out when resuming."""
 
@@ -131,7 +131,7 @@ class TaskSend(Value):
     message: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ApprovalAnswer(Value):
     """`ensign/approval/answer`."""
 
@@ -140,19 +140,19 @@ class ApprovalAnswer(Value):
     message: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ViewSubscribe(Value):
     """`ensign/view/subscribe`: the tasks a client looks at now (X4)."""
 
     task_ids: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Empty(Value):
     """No parameters, or a bare acknowledgement."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class PartialStep(Value):
     """What the running step has said so far, for a client that joins in the middle."""
 
@@ -161,7 +161,7 @@ class PartialStep(Value):
     thinking: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class SessionInfo(Value):
     """One row of `ensign/session/list`. Times are Unix seconds."""
 
@@ -173,7 +173,7 @@ class SessionInfo(Value):
     open: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ChatEntry(Value):
     """One entry of the main agent's chat, in order: a message, or an event worth showing."""
 
@@ -181,7 +181,7 @@ class ChatEntry(Value):
     event: Event | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Snapshot(Value):
     """The state of a session at `seq`; a client that has it goes on from the next event."""
 
@@ -198,7 +198,7 @@ class Snapshot(Value):
     usage: Usage
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class SessionOpened(Value):
     """Answer to `ensign/session/open` and `ensign/session/snapshot`."""
 
@@ -207,21 +207,21 @@ class SessionOpened(Value):
     seq: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class SessionListed(Value):
     """Answer to `ensign/session/list`, newest first."""
 
     sessions: tuple[SessionInfo, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class TurnAccepted(Value):
     """Answer to `ensign/turn/start`."""
 
     turn_id: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class AgentInfo(Value):
     """A definition as the Agents view and `ensign agents --json` show it.
 
@@ -244,7 +244,7 @@ class AgentInfo(Value):
     unserved: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class DiagnosticInfo(Value):
     """A fault in an agent file; line and column count from 1."""
 
@@ -256,7 +256,7 @@ class DiagnosticInfo(Value):
     message: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class AgentsListed(Value):
     """Answer to `ensign/agent/list`."""
 
@@ -264,7 +264,7 @@ class AgentsListed(Value):
     diagnostics: tuple[DiagnosticInfo, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class TaskStarted(Value):
     """Answer to `ensign/agent/run` and to every `executeCommand` that starts one."""
 
@@ -272,14 +272,14 @@ class TaskStarted(Value):
     session_id: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class TasksListed(Value):
     """Answer to `ensign/task/list`, oldest first."""
 
     tasks: tuple[TaskRecord, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class TasksStopped(Value):
     """Answer to `ensign/task/stop`; ids as they were given."""
 
@@ -287,7 +287,7 @@ class TasksStopped(Value):
     not_found: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Transcript(Value):
     """Answer to `ensign/task/transcript`: the conversation as Markdown for people, and the file it lives in."""
 
@@ -296,21 +296,21 @@ class Transcript(Value):
     path: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ApprovalsListed(Value):
     """Answer to `ensign/approval/list`, oldest first."""
 
     approvals: tuple[ApprovalRequest, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Answered(Value):
     """Answer to `ensign/approval/answer`; False when the question was already closed."""
 
     accepted: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ModelInfo(Value):
     """A model that can be chosen. `ready` is False when `problem` says what is missing (a key, a server)."""
 
@@ -321,7 +321,7 @@ class ModelInfo(Value):
     problem: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ModelsListed(Value):
     """Answer to `ensign/model/list`; `roles` maps `default`, `small`, `large` to ids."""
 
@@ -329,7 +329,7 @@ class ModelsListed(Value):
     roles: Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ExplainedPart(Value):
     """One judged piece of a call."""
 
@@ -339,7 +339,7 @@ class ExplainedPart(Value):
     rule: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Explained(Value):
     """What would be decided about a call, without running it (`ensign explain`)."""
 
@@ -349,7 +349,7 @@ class Explained(Value):
     parts: tuple[ExplainedPart, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Check(Value):
     """One line of `ensign doctor`; `detail` says what to do when it is not `ok`."""
 
@@ -358,7 +358,7 @@ class Check(Value):
     detail: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class EventNotification(Value):
     """`ensign/event`; `seq` has no gaps in a session."""
 
@@ -367,14 +367,14 @@ class EventNotification(Value):
     event: Event
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Changed(Value):
     """`ensign/changed`: ask again."""
 
     what: Literal["agents", "sessions", "settings", "trust"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class DocumentSave(Value):
     """Server to client: `ensign/document/save`."""
 
@@ -382,14 +382,14 @@ class DocumentSave(Value):
     version: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class DocumentSaved(Value):
     """Its answer."""
 
     saved: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class SecretSet(Value):
     """`ensign/model/key`: a provider's key from the editor's secret store; kept in memory alone."""
 

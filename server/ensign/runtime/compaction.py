@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from ensign.models.base import Head
@@ -11,6 +10,7 @@ from ensign.protocol import events
 from ensign.protocol.access import Effect
 from ensign.protocol.errors import ModelError, ModelErrorKind
 from ensign.protocol.messages import AssistantMessage, Message, ToolCall
+from ensign.protocol.value import frozen
 from ensign.runtime.agent import Agent
 from ensign.runtime.clearing import KEEP_RESULTS, clear
 from ensign.runtime.sizes import Room, Ruler, reserve, sized, weight
@@ -36,7 +36,7 @@ async def same_head() -> Head | None:
     return None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Sizes:
     """A conversation that is near its window, measured once.
 

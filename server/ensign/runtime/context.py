@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from contextvars import ContextVar
-from dataclasses import dataclass
 
 from ensign.protocol.run import Spawn
+from ensign.protocol.value import frozen
 
 MAIN = "main"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class AgentContext:
     """An agent's identity.
 

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ensign.protocol import events
 from ensign.protocol.access import Access, Decision, Effect, Verdict
 from ensign.protocol.approvals import Answer
 from ensign.protocol.errors import DeniedError, ToolError
 from ensign.protocol.messages import ToolCall, ToolResult
+from ensign.protocol.value import frozen
 from ensign.tools.base import Preview, Tool, ToolContext, ToolOutput
 from ensign.tools.check import check
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class CallOutcome:
     """What a call came to. `missed`: it named a tool that this agent does not have (T4)."""
 
@@ -22,7 +23,7 @@ class CallOutcome:
     missed: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Question:
     """What a person is asked about a call."""
 
@@ -36,7 +37,7 @@ class MissedError(ToolError):
     """The call named a tool that does not exist, or that this agent may not have."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Gate:
     """What stands between an agent and its tools.
 

@@ -5,16 +5,17 @@ from __future__ import annotations
 import asyncio
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from ensign.protocol.value import frozen
 
 INSTRUCTION_FILES = ("AGENTS.md", "CLAUDE.md")
 INSTRUCTION_BYTES = 40_000
 """Cap of one instructions file; what is beyond is cut and the cut is said (the size Claude Code warns at)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Environment:
     """Facts about where an agent works, read when it starts."""
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from ensign.models.base import Head, Model
 from ensign.protocol.messages import AssistantMessage, Image, Message, ToolMessage, UserMessage
+from ensign.protocol.value import frozen
 
 IMAGE_BYTES = 5_600
 """What a picture counts for, however long its base64 is: about 1,600 tokens, to which Anthropic scales it down."""
@@ -34,7 +34,7 @@ def images_of(message: Message) -> tuple[Image, ...]:
             return ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Ruler:
     """Measures in tokens; `scale` is what the provider counted, divided by what the bytes were estimated at."""
 
@@ -55,7 +55,7 @@ class Ruler:
         return self.of_bytes(sum(weight(message, self.model.encode(message)) for message in messages))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Room:
     """What fits where, in tokens.
 

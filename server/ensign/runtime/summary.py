@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ensign.protocol.messages import AssistantMessage, Message, ToolMessage, UserMessage
+from ensign.protocol.value import frozen
 from ensign.runtime.clearing import KEEP_RESULTS, clear
 from ensign.runtime.prompt import text_of
 from ensign.runtime.sizes import Room
@@ -79,7 +80,7 @@ class Prompts:
         return [kept[at] for at in sorted(kept)]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Split:
     """A conversation in two: `start` is where the part begins that stays whole, `messages[start:]`."""
 

@@ -10,13 +10,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import assert_never
 
 from ensign.models.base import CallChunk, Head, Reply, Restarted, TextChunk, ThinkingChunk
 from ensign.protocol import events
 from ensign.protocol.errors import ModelError, ModelErrorKind
 from ensign.protocol.messages import AssistantMessage, Message, StopReason, ToolCall, ToolMessage, ToolResult
+from ensign.protocol.value import frozen
 from ensign.runtime.billing import usage_reported
 from ensign.runtime.conversation import Conversation
 from ensign.runtime.gate import CallOutcome
@@ -24,7 +25,7 @@ from ensign.runtime.inbox import Inbox
 from ensign.runtime.interrupt import Interrupt
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Ending:
     """How a turn ended; `reason` names a limit or fault, and is empty for a natural end."""
 
@@ -32,7 +33,7 @@ class Ending:
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Turn:
     """Everything one turn depends on, passed in by whoever starts it.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import datetime as dt
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from ensign.models.base import Effort, Head, Model
@@ -17,6 +17,7 @@ from ensign.protocol.approvals import Answer
 from ensign.protocol.definition import AgentDefinition
 from ensign.protocol.errors import UserError
 from ensign.protocol.messages import Message, ToolCall, UserMessage
+from ensign.protocol.value import frozen
 from ensign.runtime.agent import Agent
 from ensign.runtime.compaction import Compaction
 from ensign.runtime.context import MAIN, AgentContext
@@ -39,7 +40,7 @@ TRIMMED = frozenset({"Explore", "Plan"})
 """Built-ins that work without project instructions (C1)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Hooks:
     """What an agent needs of its session."""
 
@@ -49,7 +50,7 @@ class Hooks:
     rewrite: Callable[[Sequence[Message]], None]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class AgentFactory:
     """Builds the agents of one session.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from ensign.definitions.catalogue import Definitions, to_listing
@@ -14,6 +13,7 @@ from ensign.protocol.approvals import Answer
 from ensign.protocol.errors import UserError
 from ensign.protocol.tasks import TaskRecord
 from ensign.protocol.usage import UsageGet, UsageListed
+from ensign.protocol.value import frozen
 from ensign.session.context import with_context, with_place
 from ensign.session.session import Session
 from ensign.session.sessions import Sessions, go_on
@@ -25,7 +25,7 @@ from ensign.tasks.order import Order, unknown_agent
 from ensign.tasks.task import Task
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Api:
     """What a client may ask for. Every method raises `UserError` for what the client must mend."""
 

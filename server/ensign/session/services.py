@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from ensign.definitions.catalogue import Definitions
@@ -12,13 +11,14 @@ from ensign.models.catalog import Catalog
 from ensign.permissions.engine import PermissionEngine
 from ensign.permissions.policy import Policy
 from ensign.protocol.settings import Settings
+from ensign.protocol.value import frozen
 from ensign.store.store import Store
 from ensign.tools.base import Tool
 from ensign.workspace.processes import Processes
 from ensign.workspace.registry import FileRegistry
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Services:
     """Shared, live objects and the settings in force.
 

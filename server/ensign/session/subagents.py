@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 
 from ensign.protocol.ids import new_id
 from ensign.protocol.messages import Message, UserMessage
 from ensign.protocol.tasks import Envelope, TaskState
+from ensign.protocol.value import frozen
 from ensign.runtime.agent import Agent
 from ensign.session.agents import AgentFactory, Hooks
 from ensign.session.authority import Authority
@@ -23,7 +23,7 @@ from ensign.tasks.task import Task
 GO_ON = "This comes from the Ensign runtime: you were interrupted and go on now. Check what was left half done first."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Subagents:
     """The session's part in the life of its tasks; the manager says when.
 

@@ -7,7 +7,6 @@ import logging
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from ensign.models.base import Model
 from ensign.protocol.errors import EnsignError
@@ -15,6 +14,7 @@ from ensign.protocol.ids import new_id
 from ensign.protocol.messages import Message, Usage, UserMessage
 from ensign.protocol.run import Limits
 from ensign.protocol.settings import Settings
+from ensign.protocol.value import frozen
 from ensign.runtime.agent import Agent
 from ensign.runtime.compaction import Compaction
 from ensign.runtime.context import CURRENT
@@ -29,7 +29,7 @@ MISSES = 3
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Prompt:
     """A turn that waits to be run; without a message it only takes what is in the inbox."""
 
@@ -37,7 +37,7 @@ class Prompt:
     message: UserMessage | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Terms:
     """What turns are run under, read at each start.
 

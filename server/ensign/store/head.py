@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ensign.protocol.messages import ToolSchema
 from ensign.protocol.run import RunSpec
-from ensign.protocol.value import Value
+from ensign.protocol.value import Value, frozen
 
 FORMAT = 1
 """Raised when older readers would misunderstand a transcript; new kinds and fields are no such change."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Inherits(Value):
     """A fork's conversation begins with its parent's, up to and with record `n` of that transcript."""
 
@@ -20,7 +18,7 @@ class Inherits(Value):
     n: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Head(Value):
     """What stands before the messages, so that a resumed conversation sends the same bytes (C2, F1).
 

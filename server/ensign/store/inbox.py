@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
 
-from ensign.protocol.value import Value
+from ensign.protocol.value import Value, frozen
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Letter(Value):
     """An accepted message. `body` is the sender's, JSON-ready, and comes back as it was."""
 

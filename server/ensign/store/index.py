@@ -8,7 +8,6 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
@@ -16,6 +15,7 @@ from ensign.protocol.codec import decode
 from ensign.protocol.errors import UserError
 from ensign.protocol.messages import Usage
 from ensign.protocol.tasks import TaskRecord
+from ensign.protocol.value import frozen
 from ensign.store.database import Database, NewerError, corrupt, set_aside
 from ensign.store.errors import StoreError
 from ensign.store.rows import Row
@@ -29,7 +29,7 @@ USAGE = "SELECT * FROM usage WHERE session_id = ?1 OR ?1 IS NULL ORDER BY at, re
 NOTIFICATIONS = "SELECT * FROM notifications WHERE session_id = ?1 OR ?1 IS NULL ORDER BY created_at, notification_id"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class SessionRow:
     """A session. Times are Unix seconds."""
 
@@ -40,7 +40,7 @@ class SessionRow:
     last_event_at: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class UsageRow:
     """One request (O2). `agent` is the definition's name, `fork` or `main`."""
 
@@ -58,7 +58,7 @@ class UsageRow:
     at: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class NotificationRow:
     """A notification to an agent; `delivered_at` is None while it waits."""
 

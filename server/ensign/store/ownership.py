@@ -11,10 +11,10 @@ import json
 import os
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from ensign.protocol.value import frozen
 from ensign.store.errors import FencedError, OwnedError, StoreError
 
 State = Literal["open", "recovering", "closed"]
@@ -25,7 +25,7 @@ _PATIENCE_S = 1.0
 _PAUSE_S = 0.01
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Owner:
     """What a lock file says. `held` is whether a process holds the lock now; `pid` is then the one that does."""
 

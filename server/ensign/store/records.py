@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
+from ensign.protocol.value import frozen
+
 Kind = Literal[
     "head", "claim", "run", "message", "history", "event", "partial", "intent", "inbox", "delivered", "title", "end"
 ]
@@ -41,7 +43,7 @@ class Record:
     body: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Loaded:
     """What a transcript's bytes came to.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ensign.protocol.codec import to_wire
 from ensign.protocol.errors import UserError
@@ -10,6 +10,7 @@ from ensign.protocol.ids import new_id
 from ensign.protocol.messages import AssistantMessage, ToolCall
 from ensign.protocol.run import RunSpec, spawn_key
 from ensign.protocol.tasks import Envelope, Facts, TaskState
+from ensign.protocol.value import frozen
 from ensign.store.inbox import Letter
 from ensign.store.journal import write_whole
 from ensign.store.replay import Replay
@@ -19,7 +20,7 @@ REASON = "the process that ran it ended without warning"
 REPORT_CHARS = 8_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class CutOff:
     """A run that recovery ended.
 
@@ -32,7 +33,7 @@ class CutOff:
     unknown: tuple[ToolCall, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Recovered:
     """What was found in a session whose owner had died.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeVar, get_args
 
@@ -13,6 +12,7 @@ from ensign.protocol.codec import decode
 from ensign.protocol.errors import UserError
 from ensign.protocol.messages import Message, ToolCall, ToolResult, Usage
 from ensign.protocol.tasks import Envelope, TaskRecord, TaskState
+from ensign.protocol.value import frozen
 from ensign.store.head import Head
 from ensign.store.inbox import Inbox, Letter
 from ensign.store.messages import decode_message
@@ -23,7 +23,7 @@ Json = Mapping[str, Any]
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Replay:
     """An agent as its transcript has it.
 

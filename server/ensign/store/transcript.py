@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from ensign.protocol.codec import to_wire
@@ -11,6 +10,7 @@ from ensign.protocol.events import Event, MessageAdded, TextDelta, ThinkingDelta
 from ensign.protocol.messages import AssistantMessage, Message, ToolCall
 from ensign.protocol.run import RunSpec
 from ensign.protocol.tasks import Envelope, TaskState
+from ensign.protocol.value import frozen
 from ensign.store.errors import StoreError
 from ensign.store.head import Head
 from ensign.store.inbox import Inbox, Letter
@@ -18,7 +18,7 @@ from ensign.store.journal import Fence, Journal
 from ensign.store.records import Kind, Record, encode
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Binding:
     """What ties a transcript to its session: the claim, the clock, and who is told of each record and of the close."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 
 from ensign.protocol.access import Access, Effect
 from ensign.protocol.definition import AgentDefinition
@@ -12,6 +11,7 @@ from ensign.protocol.errors import ToolError, UserError
 from ensign.protocol.messages import Usage
 from ensign.protocol.settings import SubagentSettings
 from ensign.protocol.tasks import Envelope
+from ensign.protocol.value import frozen
 from ensign.runtime.agent import Agent
 from ensign.tasks.agent_schema import description, may_fork, parameters
 from ensign.tasks.envelope import launched, moved
@@ -24,7 +24,7 @@ from ensign.tools.base import Arguments, Tool, ToolContext, ToolOutput
 PARENT = "its parent's turn, which was cancelled"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Delegation:
     """What the tool works with: the manager, who calls, and what orders are checked against."""
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ensign.protocol.access import Effect, Mode
 from ensign.protocol.definition import AgentDefinition
+from ensign.protocol.value import frozen
 from ensign.tools.base import Tool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Selection:
     """The tools that are left, and entries of a definition that name none of the registered ones."""
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 from ensign.protocol import events
 from ensign.protocol.errors import ToolError, UserError
 from ensign.protocol.messages import UserMessage
 from ensign.protocol.settings import Settings
 from ensign.protocol.tasks import Envelope, TaskRecord, TaskState
+from ensign.protocol.value import frozen
 from ensign.runtime.agent import Agent
 from ensign.tasks.colors import Colors
 from ensign.tasks.death import Step, die
@@ -31,7 +31,7 @@ KEPT_S = 3600.0
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Surroundings:
     """What the manager needs of the session it works for.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from ensign.definitions.catalogue import Definitions
@@ -12,6 +11,7 @@ from ensign.protocol.definition import AgentDefinition
 from ensign.protocol.errors import ToolError, UserError
 from ensign.protocol.run import Starter
 from ensign.protocol.settings import SubagentSettings
+from ensign.protocol.value import frozen
 from ensign.runtime.agent import Agent
 from ensign.tasks.agent_schema import may_choose_background, may_fork
 from ensign.tasks.fork import inside_fork
@@ -21,7 +21,7 @@ DEFAULT_AGENT = "general-purpose"
 FORK = "fork"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Order:
     """What to start.
 
@@ -48,7 +48,7 @@ class Order:
         return self.definition.name if self.definition is not None else FORK
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Rules:
     """What an order is checked against."""
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 
 from ensign.models.base import Head
 from ensign.protocol.errors import EnsignError, ModelError, ModelErrorKind
@@ -13,6 +12,7 @@ from ensign.protocol.ids import new_id
 from ensign.protocol.messages import Message, StopReason, UserMessage
 from ensign.protocol.settings import SubagentSettings
 from ensign.protocol.tasks import TaskState
+from ensign.protocol.value import frozen
 from ensign.runtime.agent import Agent
 from ensign.runtime.compaction import Compaction
 from ensign.runtime.context import CURRENT
@@ -27,7 +27,7 @@ MISSES = 2
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Birth:
     """A subagent that is ready to run its first step, and the messages it starts with."""
 
@@ -36,7 +36,7 @@ class Birth:
     compaction: Compaction
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Conditions:
     """What a run depends on beside its task."""
 

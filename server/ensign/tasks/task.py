@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal
 
 from ensign.protocol import events
@@ -13,6 +13,7 @@ from ensign.protocol.definition import AgentDefinition
 from ensign.protocol.messages import AssistantMessage
 from ensign.protocol.run import RunSpec
 from ensign.protocol.tasks import Envelope, TaskRecord, TaskState
+from ensign.protocol.value import frozen
 from ensign.runtime.agent import Agent
 from ensign.runtime.inbox import Inbox
 from ensign.runtime.interrupt import Interrupt
@@ -28,7 +29,7 @@ FLUSH_S = 0.05
 """How long changes of activity gather before they are told; changes of state are told at once."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Stop:
     """That a run was told to end: `stopped` by somebody, or `interrupted` because what it runs in goes away."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from ensign.protocol.access import Access, Effect
@@ -13,6 +13,7 @@ from ensign.protocol.codec import to_wire
 from ensign.protocol.errors import ToolError, UserError
 from ensign.protocol.messages import ToolCall, UserMessage
 from ensign.protocol.tasks import TaskRecord
+from ensign.protocol.value import frozen
 from ensign.runtime.agent import Agent
 from ensign.tasks.agent_tool import output_of
 from ensign.tasks.envelope import launched
@@ -30,7 +31,7 @@ _TEXT = {"type": "string"}
 _TASK = {"task_id": _TEXT | {"description": "Id, short id or name of the task"}}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class TaskTools:
     """What the tools work with.
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
+from ensign.protocol.value import frozen
 from ensign.workspace.textfile import showable
 
 MAX_LINE_BYTES = 500
 _BEFORE_BYTES = 150
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Line:
     """A line of a file that matches, or stands beside one that does; long ones are cut around the match."""
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import difflib
 import re
-from dataclasses import dataclass
 
 from ensign.protocol.errors import ToolError
+from ensign.protocol.value import frozen
 from ensign.tools.textdiff import common
 from ensign.workspace.textfile import NEWLINE, line_number, newline_of, showable
 
@@ -18,7 +18,7 @@ _MAX_COMPARED = 2000
 _ALIKE = 0.6
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Replaced:
     """The new text, and on which lines of the old one it differs."""
 

@@ -6,12 +6,12 @@ import asyncio
 import os
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import BinaryIO
 
 from ensign.protocol.errors import ToolError
+from ensign.protocol.value import frozen
 from ensign.tools.base import ToolContext
 from ensign.workspace.processes import Program
 
@@ -33,7 +33,7 @@ TIMEOUT_S = 60.0
 _NAME = "rg.exe" if sys.platform == "win32" else "rg"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Found:
     """What ripgrep wrote. `whole` is False when it was stopped at the size or time limit."""
 

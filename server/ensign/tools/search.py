@@ -11,6 +11,7 @@ from tempfile import TemporaryFile
 from typing import BinaryIO, Literal
 
 from ensign.protocol.errors import ToolError
+from ensign.protocol.value import frozen
 from ensign.tools import globs
 from ensign.tools.base import ToolContext
 from ensign.tools.matches import Line, lines_of
@@ -27,7 +28,7 @@ _ARGUMENT_BYTES = 1_000_000
 _OURS = "ensign"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Query:
     """What to look for."""
 

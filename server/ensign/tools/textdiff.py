@@ -5,8 +5,8 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from ensign.protocol.value import frozen
 from ensign.workspace.textfile import showable
 
 _CONTEXT = 3
@@ -16,7 +16,7 @@ _MAX_BYTES = 200_000
 _HUNK = re.compile(r"^@@ -(\d+)((?:,\d+)?) \+(\d+)((?:,\d+)?) @@")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Diff:
     """A unified diff; `text` is cut, and says so, where it would be too long to show."""
 

@@ -8,11 +8,11 @@ import ssl
 import time
 import zlib
 from collections.abc import AsyncIterator, Callable, Mapping
-from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from ensign.protocol.errors import ToolError
+from ensign.protocol.value import frozen
 from ensign.web.addresses import Address, is_public
 from ensign.web.urls import WebUrl
 
@@ -35,7 +35,7 @@ _HEADERS: Mapping[bytes | str, bytes | str] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Page:
     """What an address answered with, as text.
 
@@ -51,7 +51,7 @@ class Page:
     at: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Moved:
     """The page is at another place, which was not followed."""
 

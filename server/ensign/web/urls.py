@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 import socket
-from dataclasses import dataclass
 from ipaddress import IPv6Address
 from urllib.parse import quote, urljoin, urlsplit
 
 from ensign.protocol.errors import ToolError
+from ensign.protocol.value import frozen
 
 MAX_CHARS = 4000
 _PORTS = {"http": 80, "https": 443}
@@ -18,7 +18,7 @@ _NUMBER = re.compile(r"0x[0-9a-f]*|[0-9]+")
 _KEPT = "%/:=&?~+!$,;'@()*[]|"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class WebUrl:
     """An http or https address.
 

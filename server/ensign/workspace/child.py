@@ -9,11 +9,11 @@ import subprocess
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from signal import SIGCONT, SIGKILL, SIGSTOP, SIGTERM, Signals
 from typing import BinaryIO
 
+from ensign.protocol.value import frozen
 from ensign.workspace import proctable
 
 _CHUNK = 1 << 18
@@ -23,7 +23,7 @@ _POLL_S = 0.01
 _KILL_S = 1.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Spawn:
     """What to start. `marker` is found in the environment of whatever the child starts, wherever that hides."""
 

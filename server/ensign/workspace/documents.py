@@ -5,15 +5,16 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from ensign.protocol.errors import ToolError
+from ensign.protocol.value import frozen
 from ensign.workspace.nofollow import read_file
 from ensign.workspace.textfile import MAX_TEXT_BYTES, decode, same_text, showable
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Document:
     """An open document.
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
+
+from ensign.protocol.value import frozen
 
 _NEAR = 2000
 """Bytes within which a line end is preferred to cutting in a line."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Captured:
     """The output of a command.
 

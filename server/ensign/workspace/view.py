@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
 from ensign.protocol.errors import ToolError
+from ensign.protocol.value import frozen
 from ensign.workspace import atomic, nofollow, paths, textfile
 from ensign.workspace.documents import Document
 from ensign.workspace.registry import ON_SAVE, PERSON, Author, FileRegistry, named
@@ -26,7 +26,7 @@ class MissingFileError(ToolError):
     """There is no such file, neither on disk nor in the editor."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class FileText:
     """A file's text as it is now, with the editor's unsaved changes.
 
@@ -49,7 +49,7 @@ class FileText:
         return self.document is not None and self.document.dirty
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Written:
     """What an edit did. `note` says what the model must know beyond success, for example that nothing was saved."""
 
