@@ -94,12 +94,19 @@ def delegate(agent: str, task: str, **more: object) -> tuple[str, dict[str, obje
 
 
 def about(server: ModelServer, text: str) -> list[RecordedRequest]:
-    """Return the requests so far whose body has this text, in the order of arrival."""
-    return [request for request in server.requests if text in request.body.decode()]
+    """Return the requests so far of the agents that were asked this, in the order of arrival.
+
+    Only an agent's first message is looked at: a parent's later requests hold what it asked its subagents.
+    """
+    return [request for request in server.requests if text in _asked(request)]
+
+
+def _asked(request: RecordedRequest) -> str:
+    return next(str(message["content"]) for message in request.json["messages"] if message["role"] == "user")
 
 
 async def request_about(server: ModelServer, text: str, number: int = 0) -> RecordedRequest:
-    """Wait for a request whose body has this text, counted from 0."""
+    """Wait for a request of an agent that was asked this, counted from 0."""
     async with asyncio.timeout(WAIT_S):
         while len(found := about(server, text)) <= number:
             await server.request(len(server.requests))

@@ -158,3 +158,22 @@ async def test_stop_ends_one_subagent_with_its_processes_and_no_other(
     stopped, looked = (json.loads(message["content"]) for message in told if message["role"] == "tool")
     assert (stopped["status"], looked["status"]) == ("stopped", "completed")
     assert "the answer is 42" in stopped["report"]
+
+
+async def test_a_symbol_is_explored_by_a_model_and_its_report_opens_beside(
+    workbench: Workbench, models: ModelServer
+) -> None:
+    models.route(
+        "definition, uses, behaviour",
+        calls(("Grep", {"pattern": "greet"})),
+        Reply(text="It greets, see main.py:5 for the words.", gate="explored"),
+    )
+    ensign = await Ensign.shown(workbench)
+    await workbench.open_file("main.py")
+    await workbench.context_menu(workbench.word("greet"), "Explore this with a subagent")
+    await reached(models, "explored")
+    await expect(ensign.row("Explore `greet`")).to_contain_text("thinking")
+    models.release("explored")
+    report = workbench.page.locator(".editor-group-container").nth(1)
+    await workbench.follow(report.locator(".detected-link").filter(has_text="main.py:5").first)
+    await expect(workbench.status_item("Ln 5, Col 1")).to_be_visible()

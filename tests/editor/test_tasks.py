@@ -62,7 +62,8 @@ async def test_background_tasks_are_stopped_resumed_and_wrapped_up_from_their_ro
     await workbench.page.keyboard.type("do not sleep this time")
     await workbench.page.keyboard.press("Enter")
     await expect(ensign.row("count slowly")).to_contain_text("completed")
-    resumed = (await request_about(models, "do not sleep this time")).body.decode()
+    resumed = (await request_about(models, "count slowly, and report", 1)).body.decode()
+    assert "do not sleep this time" in resumed
     assert "4711" in resumed
     assert "sleep 300.5" in resumed
 
