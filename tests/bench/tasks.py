@@ -80,7 +80,9 @@ async def thousand(folder: Path, model: Model, count: int) -> list[Row]:
     each: list[float] = []
     memory: list[int] = []
     async with product(folder, model.base_url, maxRunning=32) as ours:
-        await _hundred(ours, 64)  # the pool of threads is full, and connections are warm
+        # The pool of threads is full then, connections are warm, and the watch of agent files has begun.
+        await _hundred(ours, 64)
+        await asyncio.sleep(2)
         await quiet()
         before = _held()
         for _ in range(count // 100):

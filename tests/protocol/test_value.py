@@ -65,6 +65,15 @@ class Read(Value):
     task_id: str
 
 
+@frozen(kw_only=False)
+class Point:
+    """By position, or by name."""
+
+    x: int
+    y: int = 0
+    name: str = field(default="", kw_only=True)
+
+
 def test_it_shows_compares_and_hashes_as_the_standard_one() -> None:
     ours, other = Derived(name="a", secret="s"), Derived(name="a", secret="t")
     standard = Standard(name="a", secret="s")
@@ -90,6 +99,14 @@ def test_its_defaults_are_made_anew_for_each_and_replace_makes_another() -> None
 def test_wrong_arguments_are_refused_as_any_call_refuses_them(wrong: dict[str, Any]) -> None:
     with pytest.raises(TypeError, match="argument"):
         Derived(**wrong)
+
+
+def test_values_may_be_given_by_position_where_the_class_says_so() -> None:
+    assert Point(1, 2, name="p") == Point(x=1, y=2, name="p")
+    assert repr(Point(1)) == "Point(x=1, y=0, name='')"
+    wrong: Any = Point
+    with pytest.raises(TypeError, match="argument"):
+        wrong(1, 2, "p")
 
 
 def test_nothing_can_be_changed_added_or_deleted() -> None:

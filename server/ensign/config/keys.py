@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from enum import IntEnum
 from functools import cache
 from typing import Any, Literal, get_type_hints
 
 from ensign.protocol.settings import ModelSettings, ProviderSettings, Settings, SubagentSettings
-from ensign.protocol.value import camel
+from ensign.protocol.value import camel, frozen
 
 
 class Reach(IntEnum):
@@ -23,7 +23,7 @@ class Reach(IntEnum):
     """From any project file: it can do no harm."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Key:
     """One setting.
 

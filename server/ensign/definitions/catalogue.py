@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ensign.definitions.vocabulary import closest
 from ensign.protocol.definition import AgentDefinition, Diagnostic
@@ -14,7 +14,7 @@ DESCRIPTION_CHARACTERS = 1000
 """What one description may add to the `Agent` tool's own."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(kw_only=False)
 class Listed:
     """A definition, and the one that hides it, if any."""
 

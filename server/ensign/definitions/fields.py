@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import get_args
 
 from ensign.protocol.access import Mode
 from ensign.protocol.tasks import Color
+from ensign.protocol.value import frozen
 
 
 class Kind(StrEnum):
@@ -28,7 +28,7 @@ class Kind(StrEnum):
     TABLE = "a mapping"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Field:
     """One field.
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
 from ensign.protocol.definition import Diagnostic, Severity
+from ensign.protocol.value import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(kw_only=False)
 class Mark:
     """A place in a text; both count from 1, columns in UTF-16 units."""
 
@@ -21,7 +21,7 @@ class Mark:
 START = Mark(1, 1)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(kw_only=False)
 class Scalar:
     """A single value. From YAML it is always text, as written; JSON brings its own types.
 
@@ -33,7 +33,7 @@ class Scalar:
     span: tuple[int, int] = (0, 0)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(kw_only=False)
 class Items:
     """A list."""
 
@@ -42,7 +42,7 @@ class Items:
     span: tuple[int, int] = (0, 0)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(kw_only=False)
 class Entry:
     """A key with its value; `mark` is the key's place."""
 
@@ -51,7 +51,7 @@ class Entry:
     node: Node
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(kw_only=False)
 class Table:
     """A mapping in the order in which it was written; keys are unique."""
 
@@ -67,7 +67,7 @@ class Table:
 Node = Scalar | Items | Table
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(kw_only=False)
 class Note:
     """Something to tell the file's author."""
 

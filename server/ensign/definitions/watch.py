@@ -12,9 +12,10 @@ import os
 import stat
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from ensign.protocol.value import frozen
 
 POLL_SECONDS = 2.0
 """Where the system gives no events (a limit is reached, a file system has none)."""
@@ -25,7 +26,7 @@ _MAX_FOLDERS = 500
 Signature = frozenset[tuple[str, int, int, int]]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(kw_only=False)
 class _Look:
     """What is there now, and the folders in which a change would be seen."""
 

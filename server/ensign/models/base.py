@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Sequence
-from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from ensign.protocol.messages import AssistantMessage, Message, StopReason, ToolSchema, Usage
@@ -39,28 +38,28 @@ class Request:
     encoded: Sequence[bytes]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(kw_only=False)
 class TextChunk:
     """A piece of the reply's text."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(kw_only=False)
 class ThinkingChunk:
     """A piece of the model's reasoning."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(kw_only=False)
 class CallChunk:
     """The model has begun to write a call of this tool; nothing can be run yet."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(kw_only=False)
 class Restarted:
     """The request is being sent again: what came before in this stream is void."""
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from ensign.models.credentials import Secret, scrub
@@ -33,7 +32,7 @@ class Where:
     secrets: tuple[Secret, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(kw_only=False)
 class _Fault:
     """What an answer said, whatever its dialect: words in lower case for matching, the rest for people."""
 

@@ -12,11 +12,11 @@ import ipaddress
 import zlib
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, urlsplit
 
 from ensign.models.proxies import proxy_for
+from ensign.protocol.value import frozen
 
 if TYPE_CHECKING:
     import ssl
@@ -43,7 +43,7 @@ class BrokenError(Exception):
     """The connection broke, or the peer does not speak HTTP."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(kw_only=False)
 class HttpResponse:
     """An answer whose body has yet to be read; header names are lower case."""
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from ensign.protocol.value import frozen
+
 MAX_EVENT_BYTES = 32 * 1024 * 1024
 """A line or event beyond this is no model's answer; `feed` raises `EventTooLargeError` instead of filling memory."""
 
@@ -18,7 +20,7 @@ class EventTooLargeError(Exception):
     """The server sent more than `MAX_EVENT_BYTES` without ending the event."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(kw_only=False)
 class ServerEvent:
     """One event: its name, empty when the server gave none, and its data lines, joined by LF."""
 

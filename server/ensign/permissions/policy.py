@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from ensign.protocol.access import Access, Effect, Mode
 from ensign.protocol.settings import Layer
+from ensign.protocol.value import frozen
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Question:
     """One call.
 
@@ -28,7 +28,7 @@ class Question:
     cwd: Path
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Policy:
     """Everything that a verdict depends on beside the call and the links on disk.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ensign.permissions.shell_words import Word
+from ensign.protocol.value import frozen
 
 _GLOBS = frozenset("*?[")
 
@@ -13,7 +14,7 @@ class LexError(Exception):
     """The text is no complete shell line."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(kw_only=False)
 class Piece:
     """Part of a word: literal text, or None for what only the shell knows."""
 

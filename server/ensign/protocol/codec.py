@@ -22,8 +22,9 @@ T = TypeVar("T")
 
 
 @cache
-def _members(cls: type) -> tuple[tuple[str, str], ...]:
-    return tuple((field.name, camel(field.name)) for field in fields(cls))
+def _members(cls: type) -> tuple[tuple[str, str], ...] | None:
+    """The names of a dataclass's fields inside and on the wire; None for any other class."""
+    return tuple((field.name, camel(field.name)) for field in fields(cls)) if is_dataclass(cls) else None
 
 
 def to_wire(value: Any) -> Any:
@@ -31,11 +32,11 @@ def to_wire(value: Any) -> Any:
 
     Keys of mappings are data and stay as they are.
     """
-    kind: type[Any] = value.__class__
+    kind: Any = value.__class__
     if kind is str or value is None or kind is int or kind is bool or kind is float:
         return value
-    if is_dataclass(kind):
-        return {wire: to_wire(getattr(value, name)) for name, wire in _members(kind)}
+    if (members := _members(kind)) is not None:
+        return {wire: to_wire(getattr(value, name)) for name, wire in members}
     if kind is tuple or kind is list:
         return [to_wire(item) for item in value]
     if isinstance(value, Enum):

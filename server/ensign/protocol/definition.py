@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Literal
 
 from ensign.protocol.access import Mode
+from ensign.protocol.value import frozen
 
 
 class Source(StrEnum):
@@ -25,7 +26,7 @@ class Source(StrEnum):
 Severity = Literal["error", "warning", "information"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Diagnostic:
     """A fault in a file a person wrote. `line` and `column` count from 1, columns in UTF-16 units.
 
@@ -40,7 +41,7 @@ class Diagnostic:
     message: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Rules:
     """Permission rules as written, by the decision they lead to."""
 
@@ -49,7 +50,7 @@ class Rules:
     deny: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class AgentDefinition:
     """A subagent's role, tools, model and limits (D1).
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal
 
 from ensign.protocol.access import Mode
 from ensign.protocol.definition import Rules
-from ensign.protocol.value import Value
+from ensign.protocol.value import Value, frozen
 
 ProviderKind = Literal["anthropic", "openai", "offline"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ProviderSettings(Value):
     """Where a provider is and how it is spoken to. `key_env` names the variable that holds the key."""
 
@@ -25,7 +25,7 @@ class ProviderSettings(Value):
     models: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ModelSettings(Value):
     """Roles and aliases; values are `provider/model`, a role, or `offline`. Empty means not set."""
 
@@ -36,7 +36,7 @@ class ModelSettings(Value):
     providers: Mapping[str, ProviderSettings] = field(default_factory=dict[str, ProviderSettings])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class SubagentSettings(Value):
     """`subagents.*` of `contract.md`, with its defaults."""
 
@@ -65,7 +65,7 @@ class SubagentSettings(Value):
     file_disallowed_tools: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Layer:
     """Permission rules of one place; `name` is `policy`, `session`, `local`, `project`, `user`, `starter`."""
 
@@ -75,7 +75,7 @@ class Layer:
     """File or flag the rules come from, for people."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Settings:
     """All settings in force.
 

@@ -1,4 +1,4 @@
-"""Values: frozen, slotted, keyword-only dataclasses; snake_case here, camelCase on the wire.
+"""Values: frozen, slotted dataclasses, keyword-only unless said; snake_case here, camelCase on the wire.
 
 `frozen` makes what `dataclass(frozen=True, slots=True, kw_only=True)` makes, at a fifteenth of the price
 (docs/decisions/0004): a start defines hundreds of classes and makes values of few, so a class's methods are compiled
@@ -7,8 +7,9 @@ when the first value is made.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import MISSING, FrozenInstanceError, dataclass, field, fields
-from typing import Any, ClassVar, NoReturn, TypeVar, dataclass_transform
+from typing import Any, ClassVar, NoReturn, TypeVar, dataclass_transform, overload
 
 T = TypeVar("T")
 
@@ -29,19 +30,27 @@ class Value:
     __pydantic_config__: ClassVar[Any] = {"alias_generator": camel}
 
 
+@overload
+def frozen(cls: type[T], /) -> type[T]: ...
+@overload
+def frozen(*, kw_only: bool = ...) -> Callable[[type[T]], type[T]]: ...
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(field,))
-def frozen(cls: type[T], /) -> type[T]:
-    """Make a class a frozen, slotted dataclass with keyword arguments."""
-    made = dataclass(init=False, repr=False, eq=False, slots=True, kw_only=True)(cls)
-    for name, method in _METHODS.items():
-        if name not in cls.__dict__:
-            setattr(made, name, method)
-    return made
+def frozen(cls: type[T] | None = None, /, *, kw_only: bool = True) -> Any:
+    """Make a class a frozen, slotted dataclass."""
+
+    def make(cls: type[T]) -> type[T]:
+        made = dataclass(init=False, repr=False, eq=False, slots=True, kw_only=kw_only)(cls)
+        for name, method in _METHODS.items():
+            if name not in cls.__dict__:
+                setattr(made, name, method)
+        return made
+
+    return make if cls is None else make(cls)
 
 
-def _first_init(self: Value, /, **values: Any) -> None:
+def _first_init(self: Value, /, *given: Any, **values: Any) -> None:
     _compile(type(self))
-    type(self).__init__(self, **values)
+    type(self).__init__(self, *given, **values)
 
 
 def _first_eq(self: Value, other: object) -> bool:
@@ -58,7 +67,8 @@ def _first_hash(self: Value) -> int:
 def _compile(cls: type[Any]) -> None:
     """Give a class the methods that `dataclass` would have given it."""
     scope: dict[str, Any] = {"set_field": object.__setattr__, "MISSING": MISSING}
-    parameters: list[str] = []
+    positional: list[str] = []
+    by_name: list[str] = []
     body: list[str] = []
     for one in fields(cls):
         parameter = given = one.name
@@ -70,14 +80,15 @@ def _compile(cls: type[Any]) -> None:
             parameter += "=MISSING"
             given = f"make_{one.name}() if {one.name} is MISSING else {one.name}"
         if one.init:
-            parameters.append(parameter)
+            (by_name if one.kw_only else positional).append(parameter)
             body.append(f"set_field(self, {one.name!r}, {given})")
     if hasattr(cls, "__post_init__"):
         body.append("self.__post_init__()")
     compared = [one.name for one in fields(cls) if one.compare]
     mine, others = ("".join(f"{owner}.{name}, " for name in compared) for owner in ("self", "other"))
+    parameters = ", ".join(["self", *positional, *(["*", *by_name] if by_name else ())])
     source = (
-        f"def __init__(self{', *, ' if parameters else ''}{', '.join(parameters)}):\n {'; '.join(body) or 'pass'}\n"
+        f"def __init__({parameters}):\n {'; '.join(body) or 'pass'}\n"
         "def __eq__(self, other):\n"
         f" return ({mine}) == ({others}) if other.__class__ is self.__class__ else NotImplemented\n"
         f"def __hash__(self):\n return hash(({mine}))\n"

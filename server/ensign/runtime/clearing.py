@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ensign.protocol.messages import AssistantMessage, Message, ToolMessage, ToolResult
+from ensign.protocol.value import frozen
 
 KEEP_RESULTS = 3
 """Newest results that stay whole (Anthropic's context editing keeps as many by default)."""
@@ -15,7 +16,7 @@ WORTH_CLEARING = 400
 _MARK = "[Cleared by the Ensign runtime"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(kw_only=False)
 class _Place:
     """Where a result stands, and whose it is."""
 

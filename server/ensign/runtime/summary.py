@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from ensign.protocol.messages import AssistantMessage, Message, ToolMessage, UserMessage
 from ensign.protocol.value import frozen
@@ -50,7 +49,7 @@ def prompt_in(message: Message) -> UserMessage | None:
             return None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(kw_only=False)
 class Prompts:
     """The prompts of a conversation by position."""
 

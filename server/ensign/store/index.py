@@ -22,6 +22,8 @@ from ensign.store.rows import Row
 
 T = TypeVar("T")
 
+_GATHER_S = 0.1
+
 # One place reads by session or all at once; a scan of some ten thousand short rows takes a few milliseconds.
 SESSIONS = "SELECT * FROM sessions ORDER BY last_event_at DESC"
 TASKS = "SELECT record FROM tasks WHERE session_id = ?1 OR ?1 IS NULL ORDER BY created_at, task_id"
@@ -99,6 +101,7 @@ class Index:
         self._lock = threading.Lock()
         self._waiting: dict[tuple[str, object], Row] = {}
         self._scheduled = False
+        self._wanted = threading.Event()
         self.behind = False
 
     def put(self, rows: Iterable[Row]) -> None:
@@ -109,7 +112,7 @@ class Index:
             if self._scheduled or not self._waiting:
                 return
             self._scheduled = True
-        self._thread.submit(self._write)
+        self._thread.submit(self._write_soon)
 
     async def sessions(self) -> list[SessionRow]:
         """Return all sessions, the one with the latest event first."""
@@ -190,11 +193,13 @@ class Index:
                 self._database.close()
                 self._database = None
 
+        self._wanted.set()
         await asyncio.get_running_loop().run_in_executor(self._thread, end)
         self._thread.shutdown(wait=True)
 
     async def _read(self, read: Callable[[Database], T]) -> T:
         def run() -> T:
+            self._wanted.clear()
             self._write()
             try:
                 return read(self._open())
@@ -204,12 +209,18 @@ class Index:
                 self._replace_damaged(error)
                 return read(self._open())
 
+        self._wanted.set()
         try:
             return await asyncio.get_running_loop().run_in_executor(self._thread, run)
         except (sqlite3.Error, OSError) as error:
             raise StoreError(f"cannot use the index {str(self._path)!r}: {error}") from error
 
     # ---- in the thread ------------------------------------------------------------------------------------------
+
+    def _write_soon(self) -> None:
+        """Gather a little first, unless a reader waits: a thread that wakes for each row holds up the event loop."""
+        self._wanted.wait(_GATHER_S)
+        self._write()
 
     def _write(self) -> None:
         with self._lock:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Literal, cast
 
 from ensign.protocol.value import frozen
@@ -26,7 +25,7 @@ _dumps: Callable[[Any], str] = json.JSONEncoder(ensure_ascii=False, separators=(
 _dumps_ascii: Callable[[Any], str] = json.JSONEncoder(separators=(",", ":")).encode
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(kw_only=False)
 class Record:
     """One line.
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
 
+from ensign.protocol.value import frozen
 from ensign.store.records import Record
 
 Table = Literal["sessions", "tasks", "usage", "notifications"]
@@ -14,7 +14,7 @@ Json = Mapping[str, Any]
 TITLE_CHARS = 80
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(kw_only=False)
 class Row:
     """A row as it stands now; `values` begin with the table's key."""
 

@@ -11,6 +11,7 @@ from ensign.protocol.access import Access, Effect
 from ensign.protocol.events import Todo
 from ensign.protocol.messages import Image, ToolSchema
 from ensign.protocol.tasks import CommandRun, FileChange
+from ensign.protocol.value import frozen
 from ensign.workspace.processes import Processes
 from ensign.workspace.sandbox import Confinement
 from ensign.workspace.view import FileView
@@ -25,7 +26,7 @@ class TodoList:
     todos: tuple[Todo, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ToolContext:
     """What a tool may touch. Nothing else reaches it: no globals, no cwd, no environment.
 
@@ -61,7 +62,7 @@ class ToolContext:
     allows: Callable[[Sequence[Access]], bool]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ToolOutput:
     """What a tool returns: `text` for the model, the rest for the record and for people.
 
@@ -78,7 +79,7 @@ class ToolOutput:
     diff: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Preview:
     """What an edit would change, shown before a person answers."""
 
@@ -92,7 +93,7 @@ def no_accesses(_ctx: ToolContext, _arguments: Arguments) -> Sequence[Access]:
     return ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Tool:
     """A tool, declared in one place (T2); there is no other list that says what it may do.
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import codecs
 import json
 import re
-from dataclasses import dataclass
 
 from ensign.protocol.errors import ToolError
+from ensign.protocol.value import frozen
 
 _HTML = frozenset({"text/html", "application/xhtml+xml"})
 _TEXT = re.compile(
@@ -38,7 +38,7 @@ _MEANT = {
 _SNIFFED = 2048
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(kw_only=False)
 class Body:
     """The characters of a page; `html` when they are still to be made Markdown."""
 

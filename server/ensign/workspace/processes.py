@@ -6,12 +6,12 @@ import asyncio
 import os
 import secrets
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import BinaryIO, Literal
 
 from ensign.protocol.errors import ToolError
+from ensign.protocol.value import frozen
 from ensign.workspace import proctable
 from ensign.workspace.child import Child, Spawn
 from ensign.workspace.environment import child_environment
@@ -41,7 +41,7 @@ _SHELL_FOLDERS = ("/bin", "/usr/bin", "/usr/local/bin", "/opt/homebrew/bin", "/r
 Stopped = Literal["time", "processes"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Command:
     """A command line to run.
 
@@ -61,7 +61,7 @@ class Command:
     confinement: Confinement | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class CommandResult:
     """What became of a command.
 
@@ -80,7 +80,7 @@ class CommandResult:
     sandboxed: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Program:
     """A program of ours to run, without a shell; `stdin` is an open file, or None for no input."""
 
@@ -90,7 +90,7 @@ class Program:
     stdin: BinaryIO | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ProgramResult:
     """What became of a program of ours; `exit_code` None when it was stopped because enough was read."""
 

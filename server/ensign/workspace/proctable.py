@@ -6,14 +6,15 @@ import os
 import signal
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
+
+from ensign.protocol.value import frozen
 
 _PROC = "/proc"
 HAS_PROC = Path(_PROC, "self", "stat").exists()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(kw_only=False)
 class Process:
     """A running process; zombies do not count."""
 

@@ -9,13 +9,14 @@ from pathlib import Path
 from weakref import WeakValueDictionary
 
 from ensign.protocol.ports import Editor
+from ensign.protocol.value import frozen
 from ensign.workspace.documents import Documents
 
 _MAX_FILES = 5000
 _MAX_CHANGES = 32
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(kw_only=False)
 class Author:
     """Who changed a file: `agent_id` for an agent, empty for the person, a command, or nobody we know."""
 

@@ -10,8 +10,9 @@ import asyncio
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from ensign.protocol.value import frozen
 
 _PROGRAMS = tuple(Path(folder, "bwrap") for folder in ("/usr/bin", "/usr/local/bin", "/run/current-system/sw/bin"))
 """Not by PATH, which may name a folder of the workspace."""
@@ -34,7 +35,7 @@ _Place = tuple[Path, tuple[str, ...]]
 """A place in the sandbox, and the words that make it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Confinement:
     """What a command may do in a sandbox.
 

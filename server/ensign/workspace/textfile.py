@@ -5,9 +5,9 @@ from __future__ import annotations
 import codecs
 import hashlib
 import re
-from dataclasses import dataclass
 
 from ensign.protocol.errors import ToolError
+from ensign.protocol.value import frozen
 
 _BOMS = (
     # Longest first: the UTF-32 mark begins with the UTF-16 one.
@@ -27,7 +27,7 @@ _UNDECODABLE = re.compile("[\udc80-\udcff]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(kw_only=False)
 class Encoding:
     """How a file spells its text. `bom` is the byte order mark it begins with, or nothing."""
 

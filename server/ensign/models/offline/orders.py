@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 
 from ensign.models.offline.evidence import first_line
 from ensign.models.offline.searching import Planned
 from ensign.protocol.messages import ToolCall, ToolResult
+from ensign.protocol.value import frozen
 
 _ORDER = re.compile(
     r"\b(?:run|execute)\s+`(?P<command>[^`]+)`"
@@ -18,7 +18,7 @@ _ORDER = re.compile(
 _OUTPUT_CHARS = 3_000
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(kw_only=False)
 class Order:
     """One order and the calls that carry it out."""
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from ensign.protocol.value import frozen
 
 
 def _words(text: str) -> frozenset[str]:
@@ -94,7 +95,7 @@ _BLOCK = re.compile(r"<([a-z-]+)>.*?</\1>", re.DOTALL)
 _MAX_GROUPS = 6
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(kw_only=False)
 class Group:
     """One thing asked for.
 
@@ -113,7 +114,7 @@ class Group:
     action: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(kw_only=False)
 class Query:
     """All that a task asks for; `paths` with the line that was named, or 0."""
 

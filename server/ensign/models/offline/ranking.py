@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ensign.models.offline import lines
 from ensign.models.offline.evidence import Evidence
 from ensign.models.offline.query import Group, split_words
+from ensign.protocol.value import frozen
 
 _MAX_SHOWN = 200
 _ENCLOSING_LINES = 16
@@ -17,7 +18,7 @@ _KIND_WEIGHT = {"code": 1.0, "test": 0.4, "document": 0.4, "data": 0.2, "foreign
 _OTHER_WORD = 0.45
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(kw_only=False)
 class Finding:
     """A line worth showing; `name` is what it defines, or empty; `kind` is the kind of its file."""
 
@@ -30,7 +31,7 @@ class Finding:
     kind: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(kw_only=False)
 class _File:
     """How much a file is about each group, 0 to 1, by its lines and by its path."""
 
