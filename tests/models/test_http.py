@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import ssl
 import subprocess
 from pathlib import Path
@@ -35,6 +36,45 @@ async def test_requests_at_once_have_a_connection_each_and_share_them_later() ->
         assert [{request.connection for request in server.requests[at : at + 8]} for at in (0, 8)] == [
             set(range(8))
         ] * 2
+
+
+async def test_a_request_that_is_cancelled_at_any_moment_leaves_nothing_that_holds_up_the_next() -> None:
+    served: list[asyncio.Task[object]] = []
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        served.append(task)
+        with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
+            while await reader.readuntil(b"\r\n\r\n"):
+                writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhi")
+                await writer.drain()
+        writer.close()
+        with contextlib.suppress(ConnectionError):
+            await writer.wait_closed()
+
+    async def ask() -> bytes:
+        async with pool.send("GET", f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/", []) as response:
+            return b"".join([piece async for piece in response.chunks()])
+
+    pool = HttpPool({})
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    async with server:
+        moments, cancelled = 0, True
+        while cancelled:
+            task = asyncio.create_task(ask())
+            for _ in range(moments):
+                await asyncio.sleep(0)
+            task.cancel()
+            await asyncio.wait({task})
+            cancelled = task.cancelled()
+            moments += 1
+            async with asyncio.timeout(5):
+                assert await ask() == b"hi"
+        await pool.aclose()
+        # Every connection was let go of, or this would wait for ever.
+        await asyncio.wait_for(asyncio.gather(*served), 5)
+    assert moments > 5
 
 
 async def test_a_connection_that_the_server_closed_meanwhile_is_replaced() -> None:

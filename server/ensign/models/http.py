@@ -108,9 +108,10 @@ class HttpPool:
                 names = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers}
                 stream = response.aiter_stream()
                 yield HttpResponse(response.status, names, _guarded(stream))
-                whole = True
             finally:
                 await response.aclose()
+            # Not before: a close that was cancelled leaves a request in the pool that the next would wait behind.
+            whole = True
         finally:
             await self._give_back(origin, pool, keep=whole)
 

@@ -107,6 +107,9 @@ class Doors:
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             line = await reader.readline()
+            if not line:
+                # Somebody looked whether anybody is at home.
+                return
             answer = asyncio.create_task(self._answer(line))
             left = asyncio.create_task(reader.read(1))
             await asyncio.wait({answer, left}, return_when=asyncio.FIRST_COMPLETED)
