@@ -47,7 +47,8 @@ bench: .venv/.ok ## print the performance table
 soak: .venv/.ok ## run the tests that take minutes
 	$(BIN)/pytest -m soak --timeout=3600 tests
 
-vsix: $(VSIX) ## build the installable extension with the server inside
+vsix: $(VSIX) ## build the installable extension with the server and its packages inside (TARGET= another platform)
+	@$(if $(TARGET),cd extension && npm run --silent package -- "$(TARGET)",)
 
 protocol: .venv/.ok ## write the extension's message types anew from the server's
 	$(BIN)/python -m ensign.protocol.typescript extension/src/protocol.ts
@@ -91,7 +92,7 @@ $(EDITOR)/.ok: tests/editor/install.sh
 	@touch $@
 
 # The server and the agents travel inside.
-$(VSIX): extension/node_modules/.ok pyproject.toml $(shell find extension server/ensign agents -type f \
+$(VSIX): .venv/.ok extension/node_modules/.ok pyproject.toml $(shell find extension server/ensign agents -type f \
     -not -path '*/node_modules/*' -not -path '*/__pycache__/*' -not -path 'extension/out/*' -not -path 'extension/dist/*' \
     -not -path 'extension/server/*' -not -name '*.vsix' 2>/dev/null)
 	cd extension && npm run --silent package

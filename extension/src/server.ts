@@ -88,11 +88,27 @@ export class Server implements vscode.Disposable {
   private async start(): Promise<void> {
     this.become({ kind: "starting" });
     try {
-      this.launched = await findLaunch(this.context.extensionUri);
+      this.launched = await this.findInterpreter();
       this.client = await this.build(this.launched);
       await this.client.start();
     } catch (error) {
       this.failed(error);
+    }
+  }
+
+  /** The first time, an environment is made: some seconds in which the person sees why. */
+  private async findInterpreter(): Promise<Launch> {
+    let made = (): void => undefined;
+    const making = (): void => {
+      this.log.info("Making the server's own Python environment");
+      const title = "Ensign is setting up its Python environment (once)";
+      const until = new Promise<void>((resolve) => (made = resolve));
+      void vscode.window.withProgress({ location: vscode.ProgressLocation.Notification, title }, () => until);
+    };
+    try {
+      return await findLaunch(this.context, making);
+    } finally {
+      made();
     }
   }
 
