@@ -12,6 +12,7 @@ from typing import Literal
 
 from playwright.async_api import Error, FrameLocator, Locator, Page, expect
 
+from tests.editor.accessibility import violations
 from tests.editor.server import EditorServer
 from tests.editor.settings import EXTENSION_ID, OUTPUT
 
@@ -58,10 +59,13 @@ class Workbench:
         return path
 
     async def screenshots(self, label: str) -> None:
-        """Keep a picture in each theme; ends in the dark one."""
+        """Keep a picture in each theme, and have axe look at our page in it; ends in the dark one."""
         for theme in ("light", "high-contrast", "dark"):
             await self.theme(theme)
             await self.screenshot(f"{label}-{theme}")
+            if await self.page.locator(self.view_of(EXTENSION_ID)).count():
+                found = await violations(self.webview().locator("body"))
+                assert not found, "\n".join((f"{label}, {theme}:", *found))
 
     async def command(self, title: str) -> None:
         """Run a command by its full title in the palette."""
@@ -199,8 +203,12 @@ class Workbench:
 
     def webview(self, extension: str = EXTENSION_ID) -> FrameLocator:
         """Return the page inside the extension's webview view (side bar or panel)."""
-        purpose = '[src*="purpose=webviewView"]'
-        return self.frame(f'iframe.webview.ready{purpose}[src*="extensionId={extension}"]')
+        return self.frame(self.view_of(extension))
+
+    @staticmethod
+    def view_of(extension: str) -> str:
+        """Select the frame around an extension's webview view."""
+        return f'iframe.webview.ready[src*="purpose=webviewView"][src*="extensionId={extension}"]'
 
     def webview_panel(self, extension: str = EXTENSION_ID) -> FrameLocator:
         """Return the page inside the extension's webview panel (an editor tab)."""

@@ -1,4 +1,4 @@
-/** The tree of tasks. Asks the server on every change; remembers nothing but the last calls it heard of. */
+/** The tree of tasks: asked of the server when a window opens, kept true by the records that events carry. */
 import * as vscode from "vscode";
 import type { Approvals } from "../approvals";
 import type { ApprovalRequest, Event, FileChange, TaskRecord } from "../protocol";
@@ -18,6 +18,8 @@ export type TaskNode =
   | { kind: "report"; task: TaskRecord };
 
 const THROTTLE_MS = 150;
+/** Tasks that start together appear together: the editor draws a second change 200 ms after the first. */
+const GATHER_MS = 30;
 const TICK_MS = 10_000;
 
 export class TasksView implements vscode.TreeDataProvider<TaskNode>, vscode.Disposable {
@@ -32,7 +34,9 @@ export class TasksView implements vscode.TreeDataProvider<TaskNode>, vscode.Disp
   private readonly calls = new Calls();
   private asking: NodeJS.Timeout | undefined;
   private askedAt = 0;
+  private drawing: NodeJS.Timeout | undefined;
   private watched = "";
+  private canClear = false;
   private readonly ticking: NodeJS.Timeout;
   private readonly subscriptions: vscode.Disposable[];
 
@@ -116,6 +120,7 @@ export class TasksView implements vscode.TreeDataProvider<TaskNode>, vscode.Disp
   dispose(): void {
     clearInterval(this.ticking);
     clearTimeout(this.asking);
+    clearTimeout(this.drawing);
     vscode.Disposable.from(...this.subscriptions).dispose();
   }
 
@@ -153,24 +158,44 @@ export class TasksView implements vscode.TreeDataProvider<TaskNode>, vscode.Disp
   }
 
   private heard(event: Event): void {
-    if (this.calls.hear(event)) this.redraw();
-    if (event.kind === "task_changed") this.refresh();
+    const called = this.calls.hear(event);
+    if (event.kind === "task_changed") this.put(event.record);
+    else if (!called) return;
+    this.drawing ??= setTimeout(() => {
+      this.drawing = undefined;
+      this.redraw();
+    }, GATHER_MS);
+  }
+
+  private put(task: TaskRecord): void {
+    const at = this.tasks.findIndex(({ id }) => id === task.id);
+    if (at >= 0) this.tasks[at] = task;
+    else if (this.isShown(task)) this.tasks.push(task);
+    this.sayWhatCanBeDone();
+  }
+
+  /** What runs for another chat is still running on the person's behalf. */
+  private isShown(task: TaskRecord): boolean {
+    return task.sessionId === this.sessions.current || !TERMINAL.has(task.state);
   }
 
   private async ask(): Promise<void> {
     if (this.server.state.kind === "ready") {
       const { tasks } = await this.server.request("ensign/task/list", {});
-      // What runs for another chat is still running on the person's behalf.
-      const shown = (task: TaskRecord): boolean =>
-        task.sessionId === this.sessions.current || !TERMINAL.has(task.state);
-      this.tasks = tasks.filter(shown);
+      this.tasks = tasks.filter((task) => this.isShown(task));
     } else {
       this.tasks = [];
     }
+    this.sayWhatCanBeDone();
+    this.redraw();
+  }
+
+  private sayWhatCanBeDone(): void {
     const finished = this.tasks.some(({ state }) => TERMINAL.has(state));
     const canClear = finished && this.server.supports("ensign/task/clear");
+    if (canClear === this.canClear) return;
+    this.canClear = canClear;
     void vscode.commands.executeCommand("setContext", "ensign.canClear", canClear);
-    this.redraw();
   }
 
   private redraw(): void {

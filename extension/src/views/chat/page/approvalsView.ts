@@ -46,12 +46,12 @@ export class ApprovalsView {
 
   private card(request: ApprovalRequest): HTMLElement {
     const label = `${bracketed(request.tag)} ${request.title}`;
-    const card = h("article", { class: "approval", tabindex: -1, role: "group", "aria-label": label });
+    const card = h("div", { class: "approval", tabindex: -1, role: "group", "aria-label": label });
     if (request.color !== null) card.dataset["color"] = request.color;
     const because = h("input", {
       type: "text",
       class: "because",
-      placeholder: "Or say what to do instead, and press Enter to deny",
+      placeholder: "Deny, and say what to do instead",
       "aria-label": "Deny and say why",
       keydown: (event) => {
         if (event instanceof KeyboardEvent && event.key === "Enter" && because.value.trim()) {
