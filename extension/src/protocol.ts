@@ -208,6 +208,7 @@ export interface TaskRecord {
   worktree: string | null;
   resumable: boolean;
   envelope: Envelope | null;
+  team: string | null;
 }
 
 /** A prompt began to be worked on. The first event of its turn. */

@@ -54,13 +54,16 @@ __all__ = ["Api", "App", "build"]
 log = logging.getLogger(__name__)
 
 SESSION_TOOLS = frozenset(
-    ("Agent", "TaskList", "TaskGet", "TaskOutput", "TaskStop", "TaskCreate", "TaskUpdate", "SendMessage")
+    (
+        *("Agent", "TaskList", "TaskGet", "TaskOutput", "TaskStop", "TaskCreate", "TaskUpdate", "SendMessage"),
+        *("TeamCreate", "TeamDelete", "SyntheticOutput"),
+    )
 )
-"""Tools that each session makes for itself; definitions may name them, subagents never get them (T1)."""
+"""Tools that each session makes for itself; definitions may name them, which gives subagents only what is fit (T1)."""
 LATER_TOOLS = frozenset(
     (
         *("WebSearch", "NotebookEdit", "Skill", "ToolSearch", "EnterWorktree", "ExitWorktree"),
-        *("SyntheticOutput", "AskUserQuestion", "TeamCreate", "TeamDelete"),
+        "AskUserQuestion",
     )
 )
 """Tools that definitions may name already, though nothing serves them yet."""

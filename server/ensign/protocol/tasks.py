@@ -152,3 +152,5 @@ class TaskRecord(Value):
     worktree: str | None
     resumable: bool
     envelope: Envelope | None = None
+    team: str | None = None
+    """The team it belongs to (X3)."""

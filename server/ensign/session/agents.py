@@ -28,11 +28,13 @@ from ensign.runtime.prompt import Environment, read_branch, read_instructions, r
 from ensign.session.authority import Authority
 from ensign.session.services import Services
 from ensign.store.replay import Replay
+from ensign.tasks.coordinator import of_coordinator, of_worker
 from ensign.tasks.filter import refusal, select
 from ensign.tasks.fork import directive, fork_conversation
 from ensign.tasks.order import FORK, Order
 from ensign.tasks.run import Birth
 from ensign.tasks.task import Task
+from ensign.tasks.words import text_of as words_of
 from ensign.tools.base import TodoList, Tool
 from ensign.workspace.view import FileView
 
@@ -70,11 +72,9 @@ class AgentFactory:
     ) -> Agent:
         """Build the main agent, afresh or with what its transcript holds."""
         if past is None:
-            system = await self._system(text_of("main"), "", model, self.cwd, instructions=True)
-            tools: Sequence[Tool] = self.tools
-            head = model.head(
-                system=system, tools=[tool.schema() for tool in tools], cache_key=self.session_id, effort=None
-            )
+            system = await self._system(text_of("main"), self._main_role(), model, self.cwd, instructions=True)
+            tools = [tool.schema() for tool in self._of_main(self.tools)]
+            head = model.head(system=system, tools=tools, cache_key=self.session_id, effort=None)
             conversation = Conversation(model, head)
         else:
             system = past.head.system
@@ -97,8 +97,8 @@ class AgentFactory:
             hooks,
             system=system,
             cwd=self.cwd,
-            refused=lambda _: None,
-            offered=self.tools,
+            refused=self._refused_to_main,
+            offered=self._of_main(self.tools),
             inbox=Inbox(),
             todos=past.todos if past is not None else (),
         )
@@ -106,14 +106,32 @@ class AgentFactory:
     async def renewed(self, agent: Agent, tools: tuple[Tool, ...]) -> Head:
         """Render the main agent's prompt and tools anew, when its prefix changes anyway (A4)."""
         model = agent.conversation.model
-        agent.system = await self._system(text_of("main"), "", model, self.cwd, instructions=True)
-        agent.offered, agent.tools = tools, {tool.name: tool for tool in tools}
+        agent.system = await self._system(text_of("main"), self._main_role(), model, self.cwd, instructions=True)
+        agent.offered, agent.tools = self._of_main(tools), {tool.name: tool for tool in tools}
         return model.head(
             system=agent.system,
-            tools=[tool.schema() for tool in tools],
+            tools=[tool.schema() for tool in agent.offered],
             cache_key=agent.conversation.head.cache_key,
             effort=agent.effort,
         )
+
+    def _coordinates(self) -> bool:
+        return self.services.settings().subagents.coordinator
+
+    def _main_role(self) -> str:
+        return words_of("coordinator") if self._coordinates() else ""
+
+    def _of_main(self, tools: tuple[Tool, ...]) -> tuple[Tool, ...]:
+        return of_coordinator(tools) if self._coordinates() else tools
+
+    def _refused_to_main(self, tool: Tool) -> str | None:
+        """Why the main agent may not have a tool (X2), also one that its conversation was begun with."""
+        if not self._coordinates() or of_coordinator((tool,)):
+            return None
+        return "a coordinator only delegates (subagents.coordinator)"
+
+    def _of_subagents(self) -> tuple[Tool, ...]:
+        return of_worker(self.tools) if self._coordinates() else self.tools
 
     async def definition(self, task: Task, order: Order, parent: Agent, hooks: Hooks) -> Birth:
         """Build a subagent by its definition: an empty conversation, then the task (I)."""
@@ -124,7 +142,7 @@ class AgentFactory:
         model = order.model or self._model_of(definition, parent, task)
         mode = child_mode(parent.policy().mode, definition, allow_dont_ask=settings.subagents.allow_dont_ask)
         selection = select(
-            self.tools,
+            self._of_subagents(),
             definition,
             background=task.record.background,
             mode=mode,
@@ -196,7 +214,7 @@ class AgentFactory:
             mode = child_mode(parent.policy().mode, task.definition, allow_dont_ask=settings.allow_dont_ask)
             recorded = {tool.name for tool in head.tools}
             selection = select(
-                self.tools,
+                self._of_subagents(),
                 task.definition,
                 background=True,
                 mode=mode,

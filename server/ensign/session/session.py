@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ensign.models.base import Head
 from ensign.models.prices import price
+from ensign.permissions.display import tag, visible
 from ensign.protocol import events
 from ensign.protocol.access import Mode
 from ensign.protocol.approvals import Answer
@@ -30,10 +31,13 @@ from ensign.session.subagents import Subagents
 from ensign.session.turns import Terms, Turns, main_limits
 from ensign.store.errors import StoreError
 from ensign.tasks.agent_tool import Delegation, agent_tool
+from ensign.tasks.coordinator import only_reads
 from ensign.tasks.manager import Surroundings, TaskManager
 from ensign.tasks.order import Order, Rules
+from ensign.tasks.synthetic_output import synthetic_output
 from ensign.tasks.task import Task
 from ensign.tasks.task_tools import TaskTools
+from ensign.tasks.team_tools import TeamTools
 from ensign.tools.base import Tool
 
 TITLE_CHARS = 60
@@ -205,6 +209,7 @@ class Session:
             settings=self.services.settings().subagents,
             definitions=self.services.definitions(),
             resolve_model=self.services.model_or_none,
+            only_reads=lambda definition: only_reads(definition, self.factory.tools),
             headless=self.services.headless,
         )
 
@@ -222,10 +227,19 @@ class Session:
             read=self.subagents.withdraw,
             pending=self.subagents.unannounced,
         )
+        teams = TeamTools(manager=self.manager).tools() if settings.subagents.background else ()
         own = tuple(
-            tool for tool in (agent, *task_tools.tools()) if settings.tools is None or tool.name in settings.tools
+            tool
+            for tool in (agent, *task_tools.tools(), *teams, synthetic_output(self._say))
+            if settings.tools is None or tool.name in settings.tools
         )
         return (*services.tools, *own)
+
+    def _say(self, task_id: str | None, text: str) -> None:
+        """Show a text of an agent in the chat, with the tag of the subagent it is of."""
+        task = self.manager.tasks.get(task_id) if task_id is not None else None
+        shown = f"[{tag(task.record.agent, task.record.description)}] {text}" if task is not None else text
+        self.emit(events.Notice(**self.main.who, level="info", text=visible(shown)))
 
     def _tasks_in_words(self) -> str:
         """Live and unannounced tasks, for a conversation that loses its memory of starting them (C3)."""

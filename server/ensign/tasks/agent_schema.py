@@ -56,5 +56,5 @@ def description(definitions: Iterable[AgentDefinition], settings: SubagentSettin
     if may_choose_background(settings):
         parts.append(text_of("agent_background"))
     elif settings.background:
-        parts.append(text_of("agent_all_async"))
+        parts.append(text_of("agent_coordinator" if settings.coordinator else "agent_all_async"))
     return "\n\n".join(parts)

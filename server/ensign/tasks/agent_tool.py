@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
 from ensign.protocol.access import Access, Effect
 from ensign.protocol.definition import AgentDefinition
@@ -14,6 +15,7 @@ from ensign.protocol.tasks import Envelope
 from ensign.protocol.value import frozen
 from ensign.runtime.agent import Agent
 from ensign.tasks.agent_schema import description, may_fork, parameters
+from ensign.tasks.coordinator import suggestion
 from ensign.tasks.envelope import launched, moved
 from ensign.tasks.manager import TaskManager
 from ensign.tasks.order import DEFAULT_AGENT, FORK, Rules, order_of
@@ -45,7 +47,9 @@ class Delegation:
             # What is acknowledged is on disk.
             await task.ready.wait()
             return output_of(launched(task))
-        return output_of(await self.attached(task, rules.settings))
+        envelope = await self.attached(task, rules.settings)
+        output = output_of(envelope)
+        return replace(output, text=output.text + suggestion(envelope.report)) if rules.settings.coordinator else output
 
     async def attached(self, task: Task, settings: SubagentSettings) -> Envelope:
         """Wait until a foreground run ends or belongs to nobody's call any more; cancelled, take it along (I1)."""

@@ -15,6 +15,7 @@ from ensign.protocol.value import frozen
 from ensign.runtime.agent import Agent
 from ensign.tasks.agent_schema import may_choose_background, may_fork
 from ensign.tasks.fork import inside_fork
+from ensign.tasks.words import text_of
 from ensign.tools.base import Arguments
 
 DEFAULT_AGENT = "general-purpose"
@@ -50,11 +51,12 @@ class Order:
 
 @frozen
 class Rules:
-    """What an order is checked against."""
+    """What an order is checked against. `only_reads`: whether a definition's subagents can change nothing."""
 
     settings: SubagentSettings
     definitions: Definitions
     resolve_model: Callable[[str], Model | None]
+    only_reads: Callable[[AgentDefinition], bool]
     headless: bool
 
 
@@ -70,6 +72,8 @@ def order_of(arguments: Arguments, caller: Agent, call_id: str, rules: Rules) ->
         raise ToolError("prompt is blank; it must hold the whole task")
     notes: list[str] = []
     definition = chosen(arguments.get("subagent_type"), rules, notes)
+    if definition is not None and rules.settings.coordinator and rules.only_reads(definition):
+        prompt = f"{prompt}\n\n{text_of('scout')}"
     model_name, cwd = arguments.get("model"), arguments.get("cwd")
     if definition is None and (model_name or cwd):
         raise ToolError("a fork takes no 'model' and no 'cwd': it is a copy of this conversation; name a subagent_type")
@@ -151,6 +155,8 @@ def in_background(arguments: Arguments, definition: AgentDefinition | None, rule
         if definition.background:
             notes.append("background work is switched off, so it ran in the foreground")
         return False
-    if settings.coordinator or settings.all_async or not may_choose_background(settings):
+    if settings.coordinator:
+        return not rules.only_reads(definition)
+    if not may_choose_background(settings):
         return True
     return bool(arguments.get("run_in_background", definition.background))

@@ -21,6 +21,7 @@ from ensign.tasks.manager import TaskManager
 from ensign.tasks.order import Rules, order_of
 from ensign.tasks.report import escaped
 from ensign.tasks.task import Task
+from ensign.tasks.teams import members
 from ensign.tasks.words import text_of
 from ensign.tools.base import Arguments, Tool, ToolContext, ToolOutput
 
@@ -29,6 +30,7 @@ WAIT_S = 600.0
 """At most so long does one `TaskOutput` wait."""
 _TEXT = {"type": "string"}
 _TASK = {"task_id": _TEXT | {"description": "Id, short id or name of the task"}}
+_STOPPED = {"task_id": _TEXT | {"description": "Id, short id or name of the task, or the name of a team"}}
 
 
 @frozen
@@ -54,15 +56,15 @@ class TaskTools:
         wait = {"wait_seconds": {"type": "number", "minimum": 0, "maximum": WAIT_S}}
         order = {"prompt": _TEXT, "description": _TEXT, "subagent_type": _TEXT, "name": _TEXT}
         labels = {"description": _TEXT, "name": _TEXT}
-        message = {"to": _TEXT | {"description": "Name, id or short id"}, "message": _TEXT}
+        message = {"to": _TEXT | {"description": "Name, id or short id, or the name of a team"}, "message": _TEXT}
         return (
-            _tool("TaskList", everything, (), self.list),
-            _tool("TaskGet", _TASK, ("task_id",), self.get),
-            _tool("TaskOutput", _TASK | wait, ("task_id",), self.output),
-            _tool("TaskStop", _TASK, ("task_id",), self.stop),
-            _tool("TaskCreate", order, ("prompt", "description", "subagent_type"), self.create),
-            _tool("TaskUpdate", _TASK | labels, ("task_id",), self.update),
-            _tool("SendMessage", message, ("to", "message"), self.send),
+            session_tool("TaskList", everything, (), self.list),
+            session_tool("TaskGet", _TASK, ("task_id",), self.get),
+            session_tool("TaskOutput", _TASK | wait, ("task_id",), self.output),
+            session_tool("TaskStop", _STOPPED, ("task_id",), self.stop),
+            session_tool("TaskCreate", order, ("prompt", "description", "subagent_type"), self.create),
+            session_tool("TaskUpdate", _TASK | labels, ("task_id",), self.update),
+            session_tool("SendMessage", message, ("to", "message"), self.send),
         )
 
     async def list(self, _: ToolContext, arguments: Arguments) -> ToolOutput:
@@ -94,7 +96,11 @@ class TaskTools:
         return ToolOutput(text=escaped(state))
 
     async def stop(self, _: ToolContext, arguments: Arguments) -> ToolOutput:
-        """Stop a task with all it started."""
+        """Stop a task with all it started, or the tasks of a team."""
+        if team := members(self.manager, arguments["task_id"].strip()):
+            ended = await asyncio.gather(*(self.manager.stop(task, AGENT) for task in team))
+            names = [task.record.short_id for task, now in zip(team, ended, strict=True) if now]
+            return ToolOutput(text=f"stopped: {', '.join(names) or 'none, all had ended'}")
         task = self._find(arguments["task_id"])
         stopped = await self.manager.stop(task, AGENT)
         if not stopped:
@@ -124,21 +130,42 @@ class TaskTools:
         return ToolOutput(text=f"task {task.record.short_id}: {task.record.description}")
 
     async def send(self, _: ToolContext, arguments: Arguments) -> ToolOutput:
-        """Send a message to a task."""
+        """Send a message to a task, or to those of a team that run."""
         to = arguments["to"].strip()
-        task = self._find(to)
         text = arguments["message"].strip()
         if not text:
             raise ToolError("the message is blank")
+        if team := members(self.manager, to):
+            return await self._send_to_all(team, text)
+        task = self._find(to)
         done = await self.manager.send(task, UserMessage(text=text, origin="parent"))
         return ToolOutput(text=f"{done}{self.manager.named(to, task)}")
 
+    async def _send_to_all(self, team: Sequence[Task], text: str) -> ToolOutput:
+        """A message to a team resumes nobody: who has ended has reported."""
+        said: list[str] = []
+        for task in team:
+            if task.state.terminal:
+                said.append(f"{task.record.short_id} has ended ({task.state.value}) and was not told")
+            else:
+                said.append(await self.manager.send(task, UserMessage(text=text, origin="parent")))
+        return ToolOutput(text="\n".join(said))
+
     def _find(self, identifier: str) -> Task:
-        task = self.manager.find(identifier.strip())
-        if task is None:
-            known = ", ".join(one.record.name or one.record.short_id for one in self.manager.tasks.values())
-            raise ToolError(f"there is no task {identifier!r}; there are: {known or 'none'}")
-        return task
+        return find(self.manager, identifier)
+
+
+def find(manager: TaskManager, identifier: str) -> Task:
+    """Return the task with this id, short id or name.
+
+    Raises:
+        ToolError: there is none, and which there are.
+    """
+    task = manager.find(identifier.strip())
+    if task is None:
+        known = ", ".join(one.record.name or one.record.short_id for one in manager.tasks.values())
+        raise ToolError(f"there is no task {identifier!r}; there are: {known or 'none'}")
+    return task
 
 
 def _row(record: TaskRecord) -> Mapping[str, Any]:
@@ -147,6 +174,7 @@ def _row(record: TaskRecord) -> Mapping[str, Any]:
         "name": record.name,
         "agent": record.agent,
         "description": record.description,
+        "team": record.team,
         "state": record.state.value,
         "reason": record.reason,
         "activity": record.activity,
@@ -159,12 +187,14 @@ def _nothing(_ctx: ToolContext, _arguments: Arguments) -> Sequence[Access]:
     return ()
 
 
-def _tool(
+def session_tool(
     name: str,
     properties: Mapping[str, Any],
     required: tuple[str, ...],
     run: Callable[[ToolContext, Arguments], Awaitable[ToolOutput]],
 ) -> Tool:
+    """Return a tool of the main agent that works on the session's records, with its words from `words/`."""
+
     async def guarded(ctx: ToolContext, arguments: Arguments) -> ToolOutput:
         try:
             return await run(ctx, arguments)
