@@ -38,6 +38,7 @@ export function task(fields: Partial<TaskRecord>): TaskRecord {
     outputFile: "",
     worktree: null,
     resumable: true,
+    team: null,
     envelope: null,
     ...fields,
   };

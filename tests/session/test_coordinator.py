@@ -33,7 +33,8 @@ def script(built: Bench, scripts: Mapping[str, list[Reply]]) -> None:
 
 def asked(built: Bench, prompt: str) -> list[dict[str, Any]]:
     """The messages of the last request of the subagent that was asked this."""
-    return [r.json["messages"] for r in built.child_requests() if prompt in str(r.json["messages"][1]["content"])][-1]
+    found: list[list[dict[str, Any]]] = [request.json["messages"] for request in built.child_requests()]
+    return [messages for messages in found if prompt in str(messages[1]["content"])][-1]
 
 
 async def test_a_coordinator_scouts_hands_off_and_hears_of_each_worker_once(tmp_path: Path) -> None:

@@ -205,6 +205,7 @@ class Api:
 
     async def usage_get(self, params: UsageGet) -> UsageListed:
         """Sum what requests used and cost."""
+        await self.store.catch_up()
         return summed(await self.store.index.usage(params.session_id), params.by)
 
     async def model_list(self, _: wire.Empty) -> wire.ModelsListed:

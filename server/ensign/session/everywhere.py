@@ -25,6 +25,7 @@ class Everywhere:
 
     async def tasks(self) -> list[TaskRecord]:
         """Every task, the oldest first; what still runs by the record of a dead process is shown as interrupted."""
+        await self._store.catch_up()
         records = await self._store.index.tasks()
         live = {one.session_id: await self.owned(one.session_id) for one in records if not one.state.terminal}
         return [one if one.state.terminal or live[one.session_id] else interrupted(one) for one in records]
@@ -66,6 +67,7 @@ class Everywhere:
         Raises:
             UserError: there is neither a task nor a session of this id.
         """
+        await self._store.catch_up()
         sessions = {row.session_id for row in await self._store.index.sessions()}
         if identifier in sessions:
             agents = await self._store.agents(identifier)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -72,6 +73,14 @@ class Store:
             if recovered is not None:
                 found.append(recovered)
         return found
+
+    async def catch_up(self) -> None:
+        """Make the index say what the transcripts of dead owners do; their last rows may not have reached it.
+
+        For who only looks: the next owner does it too, and what `recover` brought to order needs it no more.
+        """
+        for session_id in await asyncio.to_thread(self._dead):
+            await self.index.replace(session_id, partial(session_rows, self._place, session_id))
 
     async def sessions(self) -> list[SessionInfo]:
         """Return all sessions, the latest first."""
@@ -176,7 +185,7 @@ class Store:
         session, recovered = await asyncio.to_thread(run)
         if recovered is not None:
             # What its owner had not yet put into the index when it died.
-            await self.index.replace(session_id, lambda: session_rows(self._place, session_id))
+            await self.index.replace(session_id, partial(session_rows, self._place, session_id))
         return session, recovered
 
     def _main(self, session_id: str) -> str | None:
