@@ -47,8 +47,8 @@ MAY_IMPORT: dict[str, set[str]] = {
 # Ships for users' tests. It sees everything, and no entry above names it.
 ANYTHING = {"testing"}
 
-# Only a face knows its wire.
-WIRES = {"pygls": {"lsp"}, "lsprotocol": {"lsp"}}
+# Only a face knows its wire, and only one folder the SDK of the Model Context Protocol.
+WIRES = {"pygls": {"lsp"}, "lsprotocol": {"lsp"}, "mcp": {"mcp"}, "mcp_types": {"mcp"}}
 
 FILES = sorted(PACKAGE.rglob("*.py"))
 

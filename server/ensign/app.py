@@ -21,6 +21,9 @@ from ensign.definitions.catalogue import Definitions
 from ensign.definitions.load import load as load_definitions
 from ensign.definitions.sources import Folder, built_in_folder, folders
 from ensign.definitions.vocabulary import Vocabulary
+from ensign.mcp.connection import Place
+from ensign.mcp.pins import Pins
+from ensign.mcp.servers import Servers
 from ensign.models.catalog import Catalog
 from ensign.models.clock import SystemClock
 from ensign.models.http import HttpPool, make_tls
@@ -56,18 +59,18 @@ log = logging.getLogger(__name__)
 SESSION_TOOLS = frozenset(
     (
         *("Agent", "TaskList", "TaskGet", "TaskOutput", "TaskStop", "TaskCreate", "TaskUpdate", "SendMessage"),
-        *("TeamCreate", "TeamDelete", "SyntheticOutput"),
+        *("TeamCreate", "TeamDelete", "SyntheticOutput", "ToolSearch"),
     )
 )
-"""Tools that each session makes for itself; definitions may name them, which gives subagents only what is fit (T1)."""
+"""Tools that each session makes for itself; definitions may name them (T1 says which of them subagents get)."""
 LATER_TOOLS = frozenset(
     (
-        *("WebSearch", "NotebookEdit", "Skill", "ToolSearch", "EnterWorktree", "ExitWorktree"),
+        *("WebSearch", "NotebookEdit", "Skill", "EnterWorktree", "ExitWorktree"),
         "AskUserQuestion",
     )
 )
 """Tools that definitions may name already, though nothing serves them yet."""
-UNSERVED = frozenset({"isolation", "skills", "mcpServers", "hooks", "memory"})
+UNSERVED = frozenset({"isolation", "skills", "hooks", "memory"})
 VERIFICATION = "Verification"
 _WATCH_AFTER_S = 1.0
 
@@ -92,6 +95,14 @@ class App:
         settings = world.settings
         models = Catalog(settings.models, environment, self._http, policies_of(settings))
         self._said = deque(fault.message for fault in world.faults)
+        place = Place(
+            processes=self._processes,
+            environment=environment,
+            cwd=world.roots[0],
+            connect_s=lambda: self._world.settings.mcp_connect_seconds,
+            version=ensign.__version__,
+        )
+        self._servers = Servers(place, Pins(world.paths.state / "mcp-tools.json"))
         self._store = Store(world.paths.state, report=self._report)
         tools = (*BUILTIN, web_fetch_tool(Fetcher(agent=f"Ensign/{ensign.__version__}", tls=make_tls)))
         self._services = Services(
@@ -102,6 +113,7 @@ class App:
             engine=PermissionEngine(),
             registry=self._registry,
             processes=self._processes,
+            servers=self._servers,
             store=self._store,
             roots=world.roots,
             home=world.paths.user_home,
@@ -165,6 +177,7 @@ class App:
         if self._watching is not None:
             self._watching.cancel()
         await self._sessions.close_all(reason)
+        await self._servers.close()
         await self._processes.close()
         await self._store.close()
         await self._http.aclose()
@@ -198,6 +211,7 @@ class App:
             await asyncio.to_thread(self._world.read)
             if self._world.settings != before[0]:
                 self._tell("settings")
+                await self._sessions.settings_changed()
             if self._world.definitions != before[1]:
                 self._sessions.definitions_changed()
                 self._tell("agents")
@@ -310,7 +324,7 @@ def check_tools(named: Iterable[str], *, known: frozenset[str]) -> None:
         UserError: there is one.
     """
     for name in named:
-        if name not in known and name not in LATER_TOOLS:
+        if name not in known and name not in LATER_TOOLS and not name.startswith("mcp__"):
             others = sorted(known | {tool.name for tool in BUILTIN})
             raise UserError(f"--tools: there is no tool {name!r}; there are {', '.join(others)}")
 

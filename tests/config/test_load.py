@@ -11,7 +11,7 @@ from ensign.config.load import Flags, Loaded
 from ensign.protocol.access import Mode
 from ensign.protocol.definition import Rules
 from ensign.protocol.errors import UserError
-from ensign.protocol.settings import Layer, ModelSettings, ProviderSettings, Settings, SubagentSettings
+from ensign.protocol.settings import Layer, McpServer, ModelSettings, ProviderSettings, Settings, SubagentSettings
 from tests.config.desk import Desk
 
 
@@ -88,7 +88,7 @@ def test_everything_that_can_be_set_is_read(desk: Desk) -> None:
                 report_chars=10,
             ),
             max_turns=7, review_edits="ask", approval_toasts="never",
-            hooks={"Stop": [1]}, mcp_servers={"a": {"command": "x"}},
+            hooks={"Stop": [1]}, mcp_servers={"a": McpServer(command="x")},
         ),
         diagnostics=(),
     )  # fmt: skip

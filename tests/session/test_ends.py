@@ -184,5 +184,5 @@ async def test_a_start_that_failed_leaves_its_name_free(tmp_path: Path) -> None:
         failed, unknown = built.tool_results(-1)
         if "no subagent named" not in failed:
             assert json.loads(failed)["status"] == "failed"
-            assert "none of the tools" in json.loads(failed)["reason"]
+            assert "'bad' needs the MCP server 'none'" in json.loads(failed)["reason"]
         assert "there is no task 'scout'" in unknown

@@ -8,9 +8,10 @@ from dataclasses import MISSING, fields
 from typing import Any, Literal, Union, get_args, get_origin
 
 from ensign.config.keys import members_of
-from ensign.definitions.nodes import Items, Mark, Node, Note, Scalar, Table, kind_of, to_data
+from ensign.definitions.nodes import Entry, Items, Mark, Node, Note, Scalar, Table, kind_of, to_data
 from ensign.definitions.vocabulary import did_you_mean
-from ensign.protocol.settings import ProviderSettings
+from ensign.mcp.entry import EntryError, server_of, unknown_members
+from ensign.protocol.settings import McpServer, ProviderSettings
 
 UNSET: Any = object()
 
@@ -18,7 +19,9 @@ UNSET: Any = object()
 class Converter:
     """Converts values and keeps what was wrong with them."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, own: bool = True) -> None:
+        """`own`: whether the values are from a place of the person's own, not a project's."""
+        self._own = own
         self.notes: list[Note] = []
 
     def refuse(self, path: str, node: Node, wants: str) -> Any:
@@ -28,7 +31,7 @@ class Converter:
         self.note("error", "bad-value", f"{path!r} must be {wants}, not {what}; it is left out", node.mark)
         return UNSET
 
-    def note(self, severity: Literal["error", "warning"], code: str, message: str, mark: Mark) -> None:
+    def note(self, severity: Literal["error", "warning", "information"], code: str, message: str, mark: Mark) -> None:
         """Keep something to tell the file's author."""
         self.notes.append(Note(mark, severity, code, message))
 
@@ -82,8 +85,22 @@ class Converter:
     def _mapping(self, hint: Any, node: Node, path: str) -> Any:
         if not isinstance(node, Table):
             return self.refuse(path, node, "an object")
+        if hint is McpServer:
+            servers = {entry.key: self._server(entry, f"{path}.{entry.key}") for entry in node.entries}
+            return {name: server for name, server in servers.items() if server is not UNSET}
         values = {entry.key: self.convert(hint, entry.node, f"{path}.{entry.key}") for entry in node.entries}
         return {key: value for key, value in values.items() if value is not UNSET}
+
+    def _server(self, entry: Entry, path: str) -> Any:
+        try:
+            server = server_of(entry.key, to_data(entry.node), own=self._own)
+        except EntryError as error:
+            self.note("error", "bad-value", f"{path!r} is left out: {error}", entry.mark)
+            return UNSET
+        assert isinstance(entry.node, Table)
+        for name in unknown_members(to_data(entry.node)):
+            self.note("information", "unknown-key", f"{path!r}: {name!r} means nothing here", entry.mark)
+        return server
 
     def _provider(self, node: Node, path: str) -> Any:
         if not isinstance(node, Table):

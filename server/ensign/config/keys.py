@@ -98,7 +98,15 @@ _OTHERS: tuple[tuple[str, str, Any, Reach, str], ...] = (
         "Run commands of agents that only read in a sandbox: where one works, or else not at all, or never.",
     ),
     ("hooks", "hooks", None, Reach.TRUSTED, "Commands run at events."),
-    ("mcpServers", "mcp_servers", None, Reach.TRUSTED, "MCP servers by name."),
+    ("mcpServers", "mcp_servers", None, Reach.TRUSTED, "MCP servers by name: command, args, env, or url, headers."),
+    ("mcp.connectSeconds", "mcp_connect_seconds", None, Reach.TRUSTED, "Seconds that the start of a server may take."),
+    (
+        "mcp.promptTokens",
+        "mcp_prompt_tokens",
+        None,
+        Reach.TRUSTED,
+        "Tokens that the tools of MCP servers may take in a prompt; ToolSearch finds those beyond it.",
+    ),
     ("server.python", "", str, Reach.USER, "The Python that runs the server; empty for the one that is found."),
 )
 RULE_LISTS: Mapping[str, tuple[Reach, str]] = {
@@ -131,7 +139,7 @@ def all_keys() -> tuple[Key, ...]:
         ),
         *(
             Key(name=name, group="", attribute=attribute, hint=hint or settings[attribute], reach=reach,
-                meaning=meaning)
+                meaning=meaning, minimum=SHORTEST_S if (hint or settings.get(attribute)) is float else 1)
             for name, attribute, hint, reach, meaning in _OTHERS
         ),
     )  # fmt: skip

@@ -104,6 +104,8 @@ def load(paths: StatePaths, start: Start, *, root: Path | None, trusted: bool) -
     if flags.settings_file is not None and not flags.settings_file.is_file():
         raise UserError(f"no settings file {str(flags.settings_file)!r}")
     places.append(_read_file(user, notes))
+    if root is not None:
+        places.append(_read_mcp_file(root / ".mcp.json", Reach.TRUSTED if trusted else Reach.PROJECT, notes))
     settings = _assemble(places, flags, _read_policy(paths.policy, notes))
     return Loaded(settings=settings, diagnostics=tuple(notes))
 
@@ -124,6 +126,21 @@ def _read_file(place: _Place, notes: list[Diagnostic]) -> _Place:
     if text is not None:
         notes.extend(note.diagnostic(place.path) for note in text.notes)
         _Reader(place, notes).read(text.table, "")
+    return place
+
+
+def _read_mcp_file(path: Path, reach: Reach, notes: list[Diagnostic]) -> _Place:
+    """A project's servers as other products write them; the person's own of the same name hold instead."""
+    place = _Place(layer="project", path=path, reach=reach)
+    try:
+        text = read_json_file(path)
+    except (FaultError, OSError) as error:
+        fault = error if isinstance(error, FaultError) else FaultError("unreadable", f"cannot be read: {error}")
+        notes.append(fault.note.diagnostic(path))
+        return place
+    entry = text.table.get("mcpServers") if text is not None else None
+    if entry is not None:
+        _Reader(place, notes).read(Table((entry,), entry.mark), "")
     return place
 
 
@@ -193,7 +210,7 @@ class _Reader:
         if self._place.reach > key.reach or self._place.layer == "policy":
             self._refuse(key.name, key.reach, entry)
             return
-        converter = Converter()
+        converter = Converter(own=self._place.reach is Reach.USER)
         value = converter.convert(key.hint, entry.node, key.name, minimum=key.minimum)
         for note in converter.notes:
             self._say(note)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ensign.permissions.shell_words import Script
 
 _REMEMBERED = 512
+_MCP = "mcp__"
 
 
 class PermissionEngine:
@@ -50,7 +51,8 @@ class PermissionEngine:
         if not file_tool or not question.accesses:
             finding = _judge_tool(question, ctx)
             for access in question.accesses:
-                finding = _with_own_question(access, finding) if access.effect is Effect.SESSION else finding
+                asks = access.effect is Effect.SESSION or question.tool.startswith(_MCP)
+                finding = _with_own_question(access, finding) if asks else finding
             found.append(finding)
         for access in question.accesses:
             found += self._access(access, question, ctx)
@@ -168,13 +170,19 @@ def _by_effect(question: Question, ctx: Context) -> Finding:
     text = next((access.target for access in question.accesses), question.tool)
     if question.effect is Effect.SESSION:
         return allowed(text, "it changes only the session's own records", "effect")
-    if question.effect is Effect.READ:
+    claims = question.tool.startswith(_MCP)
+    if question.effect is Effect.READ and not claims:
         return allowed(text, "it only reads", "mode")
-    if ctx.reading_only:
+    if ctx.reading_only and question.effect is not Effect.READ:
         return refused(text, PLAN_READS, "mode")
     if question.effect is Effect.WRITE and ctx.policy.mode is Mode.ACCEPT_EDITS and question.tool in WRITERS:
         return allowed(text, "the mode 'acceptEdits' allows writing", "mode")
-    words = {Effect.WRITE: "may change things", Effect.EXECUTE: "runs a program", Effect.NETWORK: "uses the network"}
+    words = {
+        Effect.READ: "says of itself that it only reads, which nobody has confirmed",
+        Effect.WRITE: "may change things",
+        Effect.EXECUTE: "runs a program",
+        Effect.NETWORK: "uses the network",
+    }
     own = _own_rule(question)
     return Finding(
         text=text,

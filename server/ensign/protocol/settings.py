@@ -76,6 +76,28 @@ class Layer:
 
 
 @frozen
+class McpServer:
+    """A server of the Model Context Protocol: a program to start (`command`), or an address (`url`).
+
+    Attributes:
+        env: variables for the program, beside the few that every program gets.
+        timeout_seconds: for one call of a tool.
+        disabled: it is kept in the settings and not started.
+        own: whether a person's own settings name it; one that a project names gets no key of ours.
+    """
+
+    command: str = ""
+    args: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict[str, str])
+    cwd: str = ""
+    url: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    timeout_seconds: float = 300
+    disabled: bool = False
+    own: bool = True
+
+
+@frozen
 class Settings:
     """All settings in force.
 
@@ -100,4 +122,6 @@ class Settings:
     approval_toasts: Literal["all", "whenHidden", "never"] = "whenHidden"
     sandbox: Literal["auto", "required", "off"] = "auto"
     hooks: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    mcp_servers: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    mcp_servers: Mapping[str, McpServer] = field(default_factory=dict[str, McpServer])
+    mcp_connect_seconds: float = 30
+    mcp_prompt_tokens: int = 10_000

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import datetime as dt
-from collections.abc import Awaitable, Callable, Sequence
+from collections import ChainMap
+from collections.abc import Awaitable, Callable, MutableMapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
+from ensign.mcp.tools import is_remote
 from ensign.models.base import Effort, Head, Model
 from ensign.permissions.child import child_mode
 from ensign.permissions.policy import Policy
 from ensign.protocol import events
-from ensign.protocol.access import Mode
 from ensign.protocol.approvals import Answer
 from ensign.protocol.definition import AgentDefinition
 from ensign.protocol.errors import UserError
@@ -26,10 +28,11 @@ from ensign.runtime.gate import Question
 from ensign.runtime.inbox import Inbox
 from ensign.runtime.prompt import Environment, read_branch, read_instructions, render, text_of
 from ensign.session.authority import Authority
+from ensign.session.mcp import RemoteTools
 from ensign.session.services import Services
 from ensign.store.replay import Replay
 from ensign.tasks.coordinator import of_coordinator, of_worker
-from ensign.tasks.filter import refusal, select
+from ensign.tasks.filter import Selection, refusal, select
 from ensign.tasks.fork import directive, fork_conversation
 from ensign.tasks.order import FORK, Order
 from ensign.tasks.run import Birth
@@ -66,6 +69,7 @@ class AgentFactory:
     output_dir: Path
     tools: tuple[Tool, ...]
     authority: Authority
+    remote: RemoteTools
 
     async def main(
         self, agent_id: str, model: Model, policy: Callable[[], Policy], hooks: Hooks, past: Replay | None = None
@@ -107,7 +111,8 @@ class AgentFactory:
         """Render the main agent's prompt and tools anew, when its prefix changes anyway (A4)."""
         model = agent.conversation.model
         agent.system = await self._system(text_of("main"), self._main_role(), model, self.cwd, instructions=True)
-        agent.offered, agent.tools = self._of_main(tools), {tool.name: tool for tool in tools}
+        agent.tools = ChainMap({tool.name: tool for tool in tools}, self._live(None))
+        agent.offered = self._of_main(self.remote.shown((*tools, *self.remote.tools().values())))
         return model.head(
             system=agent.system,
             tools=[tool.schema() for tool in agent.offered],
@@ -125,10 +130,10 @@ class AgentFactory:
         return of_coordinator(tools) if self._coordinates() else tools
 
     def _refused_to_main(self, tool: Tool) -> str | None:
-        """Why the main agent may not have a tool (X2), also one that its conversation was begun with."""
-        if not self._coordinates() or of_coordinator((tool,)):
-            return None
-        return "a coordinator only delegates (subagents.coordinator)"
+        """Why the main agent may not have a tool, also one that its conversation was begun with."""
+        if self._coordinates() and not of_coordinator((tool,)):
+            return "a coordinator only delegates (subagents.coordinator)"
+        return self.remote.refusal(tool)
 
     def _of_subagents(self) -> tuple[Tool, ...]:
         return of_worker(self.tools) if self._coordinates() else self.tools
@@ -140,14 +145,8 @@ class AgentFactory:
             raise AssertionError("a fork has no definition")
         settings = self.services.settings()
         model = order.model or self._model_of(definition, parent, task)
-        mode = child_mode(parent.policy().mode, definition, allow_dont_ask=settings.subagents.allow_dont_ask)
-        selection = select(
-            self._of_subagents(),
-            definition,
-            background=task.record.background,
-            mode=mode,
-            file_disallowed=settings.subagents.file_disallowed_tools,
-        )
+        await self.remote.prepare(task, definition)
+        selection = self._selection(task, definition, parent, background=task.record.background)
         for name in selection.unknown:
             task.facts.note(f"its definition names a tool that does not exist: {name}")
         if selection.unknown and not selection.tools:
@@ -156,13 +155,13 @@ class AgentFactory:
         trimmed = settings.subagents.trim_read_only_context and definition.built_in and definition.name in TRIMMED
         system = await self._system(text_of("subagent"), definition.role, model, cwd, instructions=not trimmed)
         effort = effort_of(definition.effort)
+        shown = self.remote.shown(selection.tools)
         head = model.head(
             system=system,
-            tools=[tool.schema() for tool in selection.tools],
+            tools=[tool.schema() for tool in shown],
             cache_key=f"{self.session_id}:{definition.name}",
             effort=effort,
         )
-        offered = {tool.name for tool in selection.tools}
         agent = self._agent(
             context_of(task),
             Conversation(model, head),
@@ -170,9 +169,10 @@ class AgentFactory:
             hooks,
             system=system,
             cwd=cwd,
-            refused=lambda tool: task_refusal(tool, task, offered),
-            offered=selection.tools,
+            refused=self._refusals(task, definition, parent, {tool.name for tool in shown}),
+            offered=shown,
             inbox=task.inbox,
+            task=task,
             effort=effort,
         )
         task.change(model=model.id)
@@ -195,9 +195,10 @@ class AgentFactory:
             hooks,
             system=parent.system,
             cwd=parent.cwd,
-            refused=lambda tool: refusal(tool, background=task.record.background),
+            refused=lambda tool: refusal(tool, background=task.record.background) or self.remote.refusal(tool),
             offered=parent.offered,
             inbox=task.inbox,
+            task=task,
             effort=parent.effort,
             files=parent,
         )
@@ -205,21 +206,13 @@ class AgentFactory:
 
     def revived(self, task: Task, past: Replay, prompt: tuple[Message, ...], parent: Agent, hooks: Hooks) -> Birth:
         """Build the agent of a task that goes on from its transcript, with today's rules and no tool it lost (B4)."""
-        settings = self.services.settings().subagents
         head = past.head
         model = self._recorded_model(head.model, parent, task)
         if task.definition is None:
-            mode, offered = Mode.BUBBLE, parent.offered
+            offered = parent.offered
         else:
-            mode = child_mode(parent.policy().mode, task.definition, allow_dont_ask=settings.allow_dont_ask)
             recorded = {tool.name for tool in head.tools}
-            selection = select(
-                self._of_subagents(),
-                task.definition,
-                background=True,
-                mode=mode,
-                file_disallowed=settings.file_disallowed_tools,
-            )
+            selection = self._selection(task, task.definition, parent, background=True)
             offered = tuple(tool for tool in selection.tools if tool.name in recorded)
         kept = {tool.name for tool in offered}
         new_head = model.head(
@@ -235,13 +228,47 @@ class AgentFactory:
             hooks,
             system=head.system,
             cwd=Path(head.cwd),
-            refused=lambda tool: task_refusal(tool, task, kept),
+            refused=self._refusals(task, task.definition, parent, kept),
             offered=offered,
             inbox=task.inbox,
+            task=task,
             effort=effort_of(head.effort),
             todos=past.todos,
         )
         return _birth(agent, prompt, hooks)
+
+    def _selection(self, task: Task, definition: AgentDefinition, parent: Agent, *, background: bool) -> Selection:
+        """The tools that a definition's subagent may have now."""
+        tools = (*self._of_subagents(), *self.remote.tools(task).values())
+        return self._select(tools, definition, parent, background=background)
+
+    def _select(
+        self, tools: Sequence[Tool], definition: AgentDefinition, parent: Agent, *, background: bool
+    ) -> Selection:
+        settings = self.services.settings().subagents
+        mode = child_mode(parent.policy().mode, definition, allow_dont_ask=settings.allow_dont_ask)
+        return select(
+            tools, definition, background=background, mode=mode, file_disallowed=settings.file_disallowed_tools
+        )
+
+    def _refusals(
+        self, task: Task, definition: AgentDefinition | None, parent: Agent, offered: set[str]
+    ) -> Callable[[Tool], str | None]:
+        """Why a subagent may not have a tool; one of a server that it was not told of, it may if it would be now."""
+
+        def refused(tool: Tool) -> str | None:
+            if reason := self.remote.refusal(tool):
+                return reason
+            found = is_remote(tool) and definition is not None and tool.name not in offered
+            if found and definition is not None:
+                chosen = self._select((tool,), definition, parent, background=task.record.background)
+                return None if chosen.tools else "its definition does not include it"
+            return task_refusal(tool, task, offered)
+
+        return refused
+
+    def _live(self, task: Task | None) -> MutableMapping[str, Tool]:
+        return cast("MutableMapping[str, Tool]", self.remote.tools(task))
 
     def _recorded_model(self, name: str, parent: Agent, task: Task) -> Model:
         try:
@@ -265,13 +292,14 @@ class AgentFactory:
         effort: Effort | None = None,
         files: Agent | None = None,
         todos: tuple[events.Todo, ...] = (),
+        task: Task | None = None,
     ) -> Agent:
         services = self.services
         name = context.agent_name
         return Agent(
             context=context,
             conversation=conversation,
-            tools={tool.name: tool for tool in self.tools},
+            tools=ChainMap({tool.name: tool for tool in self.tools}, self._live(task)),
             offered=offered,
             policy=policy,
             engine=services.engine,

@@ -7,17 +7,21 @@ import shutil
 import sys
 from collections.abc import Iterable
 
+from ensign.mcp.connection import Connection
 from ensign.protocol.definition import Diagnostic
 from ensign.protocol.errors import ToolError
 from ensign.protocol.wire import Check
 from ensign.session.services import Services
 from ensign.tools.ripgrep import executable
+from ensign.tools.words import count
 
 OLDEST = (3, 11)
+SHOWN_TOOLS = 20
+OFF = "disabled in the settings"
 
 
 async def diagnose(services: Services, faults: Iterable[Diagnostic], *, state: str, path: str | None) -> list[Check]:
-    """Check everything; nothing is changed and nothing is sent to a provider."""
+    """Check everything; MCP servers are started for it, nothing is changed and nothing is sent to a provider."""
     return [
         _python(),
         _search(),
@@ -27,6 +31,7 @@ async def diagnose(services: Services, faults: Iterable[Diagnostic], *, state: s
         Check(name="state", state="ok", detail=state),
         *_models(services),
         await asyncio.to_thread(_agents, services),
+        *await _servers(services),
         *_settings(faults),
     ]
 
@@ -95,6 +100,27 @@ def _agents(services: Services) -> Check:
     if errors:
         return Check(name="agents", state="warning", detail=f"{len(errors)} files have errors; see `ensign agents`")
     return Check(name="agents", state="ok", detail=", ".join(definitions.names()))
+
+
+async def _servers(services: Services) -> list[Check]:
+    """Start every MCP server, as a session would, and say what became of it."""
+    configured = services.settings().mcp_servers
+    await services.servers.start(configured)
+    shared = services.servers.shared
+    await shared.settled()
+    disabled = [Check(name=f"mcp {name}", state="ok", detail=OFF) for name, one in configured.items() if one.disabled]
+    return [*(_server(one) for one in shared.connections.values()), *disabled]
+
+
+def _server(one: Connection) -> Check:
+    if one.state != "running":
+        return Check(name=f"mcp {one.name}", state="warning", detail=f"not running: {one.fault}")
+    names = ", ".join(tool.name for tool in one.tools[:SHOWN_TOOLS])
+    more = f" and {len(one.tools) - SHOWN_TOOLS} more" if len(one.tools) > SHOWN_TOOLS else ""
+    detail = f"running; {count(len(one.tools), 'tool')}: {names}{more}"
+    if one.skipped:
+        return Check(name=f"mcp {one.name}", state="warning", detail=f"{detail}; left out: {'; '.join(one.skipped)}")
+    return Check(name=f"mcp {one.name}", state="ok", detail=detail)
 
 
 def _settings(faults: Iterable[Diagnostic]) -> list[Check]:

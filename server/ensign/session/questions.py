@@ -10,6 +10,7 @@ from ensign.protocol.ids import new_id
 from ensign.protocol.tasks import TaskRecord
 from ensign.runtime.context import AgentContext
 from ensign.runtime.gate import Question
+from ensign.tools.base import BUILT_IN
 
 _TITLES = {
     Effect.EXECUTE: "Run a command",
@@ -69,12 +70,16 @@ def title_of(question: Question) -> str:
     """What kind of thing is asked, in one line."""
     if question.preview is not None:
         return f"{'Change' if question.preview.before else 'Create'} {visible(question.preview.path.name)}"
+    if question.tool.origin != BUILT_IN:
+        return f"Use {visible(question.tool.name)}, a tool of the {visible(question.tool.origin)}"
     return _TITLES[question.tool.effect]
 
 
 def detail_of(question: Question) -> str:
     """The whole of what will run or change."""
     arguments = question.call.arguments or {}
+    if question.tool.origin != BUILT_IN:
+        return question.call.raw
     for key in ("command", "file_path", "url", "path", "notebook_path"):
         if key in arguments:
             return str(arguments[key])

@@ -59,6 +59,10 @@ class Records:
         if self._main_id not in self._transcripts:
             self._transcripts[self._main_id] = self._store.create(head_of(agent, None, None))
 
+    def renewed(self, agent: Agent) -> None:
+        """Record that the main agent's prompt and tools were rendered anew, before anything was sent."""
+        self.main.append_head(head_of(agent, None, None))
+
     def begin_task(self, task: Task, agent: Agent, *, fork_of: Agent | None) -> None:
         """Begin a subagent's transcript; a fork's refers to its parent's up to now instead of copying it."""
         inherits = None

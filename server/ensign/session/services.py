@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from ensign.definitions.catalogue import Definitions
+from ensign.mcp.servers import Servers
 from ensign.models.base import Model
 from ensign.models.catalog import Catalog
 from ensign.permissions.engine import PermissionEngine
@@ -39,6 +40,7 @@ class Services:
     engine: PermissionEngine
     registry: FileRegistry
     processes: Processes
+    servers: Servers
     store: Store
     roots: tuple[Path, ...]
     home: Path

@@ -7,6 +7,7 @@ import logging
 from collections.abc import Collection, Iterable
 from pathlib import Path
 
+from ensign.mcp.tools import is_remote
 from ensign.models.base import Head
 from ensign.models.prices import price
 from ensign.permissions.display import tag, visible
@@ -15,7 +16,7 @@ from ensign.protocol.access import Mode
 from ensign.protocol.approvals import Answer
 from ensign.protocol.definition import AgentDefinition
 from ensign.protocol.ids import new_id
-from ensign.protocol.messages import Usage, UserMessage
+from ensign.protocol.messages import AssistantMessage, Usage, UserMessage
 from ensign.runtime.agent import Agent
 from ensign.runtime.compaction import Compaction
 from ensign.runtime.gate import Question
@@ -24,6 +25,7 @@ from ensign.session.approvals import Approvals
 from ensign.session.authority import Authority
 from ensign.session.chat import Chat
 from ensign.session.log import EventLog
+from ensign.session.mcp import RemoteTools
 from ensign.session.questions import request_of
 from ensign.session.records import Records
 from ensign.session.services import Services
@@ -39,6 +41,7 @@ from ensign.tasks.task import Task
 from ensign.tasks.task_tools import TaskTools
 from ensign.tasks.team_tools import TeamTools
 from ensign.tools.base import Tool
+from ensign.tools.tool_search import MAX_NAMES
 
 TITLE_CHARS = 60
 
@@ -76,12 +79,17 @@ class Session:
             records=records,
             authority=self.authority,
             factory=lambda: self.factory,
+            remote=lambda: self.remote,
             main=lambda: self.main,
             turns=lambda: self.turns,
             hooks=self._hooks,
         )
+        self.remote = RemoteTools(services, self._to_be_found)
+        self._unlisten = services.servers.listen(self._servers_changed)
+        self._is_ready = False
         self.manager = TaskManager(self._surroundings())
         self._announced = described(services.definitions())
+        self._told: set[str] = set()
         self.factory: AgentFactory
         self.main: Agent
         self.turns: Turns
@@ -97,6 +105,7 @@ class Session:
             output_dir=self.records.output_dir,
             tools=self._tools(),
             authority=self.authority,
+            remote=self.remote,
         )
         agent_id = past.head.agent_id if past is not None else new_id()
         self.main = await factory.main(agent_id, model, self.authority.policy, self._hooks(None), past)
@@ -109,6 +118,7 @@ class Session:
         self.turns = Turns(self.main, compaction, self._terms())
         self.chat.main_agent_id = agent_id
         self.records.begin_main(self.main)
+        await self.remote.start()
         if past is not None:
             self.title = past.title
             self.usage = past.usage
@@ -126,6 +136,9 @@ class Session:
     def prompt(self, text: str) -> str:
         """Run a turn for a person's words, after those before it; return the turn's id."""
         turn_id = new_id()
+        if self._is_ready:
+            # What a server lacked may be there by now; nobody waits for it.
+            self.services.servers.shared.retry()
         self.records.accept_prompt(turn_id, text)
         self.turns.start(UserMessage(text=text, delivers=(turn_id,)), turn_id)
         if not self.title:
@@ -197,6 +210,7 @@ class Session:
 
     async def close(self, reason: str) -> None:
         """End everything that runs as interrupted, and let go of the session."""
+        self._unlisten()
         # Before the turn is cancelled, which would stop its foreground children on its own account.
         ending = self.manager.interrupt_all(reason)
         await self.turns.close()
@@ -233,7 +247,7 @@ class Session:
             for tool in (agent, *task_tools.tools(), *teams, synthetic_output(self._say))
             if settings.tools is None or tool.name in settings.tools
         )
-        return (*services.tools, *own)
+        return (*services.tools, *own, *self.remote.search())
 
     def _say(self, task_id: str | None, text: str) -> None:
         """Show a text of an agent in the chat, with the tag of the subagent it is of."""
@@ -256,6 +270,43 @@ class Session:
         self._announced = described(self.services.definitions())
         return await self.factory.renewed(self.main, self._tools())
 
+    async def _ready(self) -> None:
+        """Wait for servers that are starting, once; a conversation that has not begun is then told of their tools."""
+        if self._is_ready:
+            return
+        faults = await self.remote.settled()
+        self._is_ready = True
+        for fault in faults:
+            self.emit(events.Notice(**self.main.who, level="warning", text=fault))
+        conversation = self.main.conversation
+        if not any(isinstance(message, AssistantMessage) for message in conversation.messages):
+            if self.remote.tools():
+                conversation.retarget(conversation.model, await self._renew())
+                self.records.renewed(self.main)
+        else:
+            self._servers_changed()
+
+    def _to_be_found(self, agent_id: str) -> list[Tool]:
+        """The servers' tools that an agent may call although its conversation was not told of them."""
+        tasks = (task.agent for task in self.manager.tasks.values() if task.record.agent_id == agent_id)
+        agent = next((one for one in tasks if one is not None), self.main)
+        told = {schema.name for schema in agent.conversation.head.tools}
+        every = (tool for tool in agent.tools.values() if is_remote(tool) and tool.name not in told)
+        return [tool for tool in every if agent.refused(tool) is None]
+
+    def _servers_changed(self) -> None:
+        """Tell the main agent of tools that came after its conversation had begun (C2)."""
+        if not self._is_ready:
+            return
+        new = [tool.name for tool in self._to_be_found(self.main.context.agent_id) if tool.name not in self._told]
+        self._told.update(new)
+        if new:
+            text = (
+                "This comes from the Ensign runtime: there are more tools of MCP servers now, which ToolSearch loads: "
+                f"{', '.join(new[:MAX_NAMES])}"
+            )
+            self.main.inbox.put(UserMessage(text=text, origin="runtime"), rouses=False)
+
     def definitions_changed(self) -> None:
         """Tell the main agent which subagents there are now; its tool's words stay as they were sent (A4)."""
         now = described(self.services.definitions())
@@ -274,6 +325,7 @@ class Session:
             wrap_up_s=lambda: settings().subagents.wrap_up_seconds,
             session_left=self._tokens_left,
             wake=lambda: settings().subagents.wake_on_notification,
+            ready=self._ready,
         )
 
     def _tokens_left(self) -> int | None:

@@ -83,6 +83,11 @@ class Sessions:
         for session in self._open.values():
             session.definitions_changed()
 
+    async def settings_changed(self) -> None:
+        """The settings have changed; servers that are new in them are started, others ended."""
+        for session in self._open.values():
+            await session.remote.start()
+
     def can_answer(self, answers: bool) -> None:
         """Say whether somebody is there who could answer a question (P7)."""
         self._answers = answers

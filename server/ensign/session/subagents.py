@@ -11,6 +11,7 @@ from ensign.protocol.value import frozen
 from ensign.runtime.agent import Agent
 from ensign.session.agents import AgentFactory, Hooks
 from ensign.session.authority import Authority
+from ensign.session.mcp import RemoteTools
 from ensign.session.records import Records
 from ensign.session.services import Services
 from ensign.session.turns import Turns
@@ -28,13 +29,14 @@ class Subagents:
     """The session's part in the life of its tasks; the manager says when.
 
     Attributes:
-        factory, main, turns: read at each use, since a session has them only once it has begun.
+        factory, remote, main, turns: read at each use, since a session has them only once it has begun.
     """
 
     services: Services
     records: Records
     authority: Authority
     factory: Callable[[], AgentFactory]
+    remote: Callable[[], RemoteTools]
     main: Callable[[], Agent]
     turns: Callable[[], Turns]
     hooks: Callable[[Task], Hooks]
@@ -64,6 +66,8 @@ class Subagents:
             prompt.append(self.accept(task, message))
         if not prompt:
             prompt.append(UserMessage(text=GO_ON, origin="runtime"))
+        if task.definition is not None:
+            await self.remote().prepare(task, task.definition)
         return self.factory().revived(task, past, tuple(prompt), self.main(), self.hooks(task))
 
     def accept(self, task: Task, message: UserMessage) -> UserMessage:
@@ -84,6 +88,9 @@ class Subagents:
 
         async def processes() -> None:
             await self.services.processes.kill_all(task.record.agent_id)
+
+        async def servers() -> None:
+            await self.remote().close(task)
 
         async def grants() -> None:
             self.authority.grants.forget(task.record.agent_id)
@@ -111,6 +118,7 @@ class Subagents:
 
         return [
             ("processes", processes),
+            ("MCP servers", servers),
             ("transcript", transcript),
             ("partial text", partial),
             ("report file", report),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 
 from ensign.models.base import Model
@@ -45,12 +45,14 @@ class Terms:
         limits, wrap_up_s: from the settings and whoever started the server (A10).
         session_left: tokens of the session's budget, None without one.
         wake: whether a notification may start a turn.
+        ready: waits, before a step, for what the conversation must have to begin with.
     """
 
     limits: Callable[[], Limits]
     wrap_up_s: Callable[[], float]
     session_left: Callable[[], int | None]
     wake: Callable[[], bool]
+    ready: Callable[[], Awaitable[None]]
 
 
 def main_limits(settings: Settings) -> Limits:
@@ -190,6 +192,7 @@ class Turns:
         agent = self._agent
 
         async def before_step() -> str | None:
+            await self._terms.ready()
             # A summary is a request too: the limits are asked before it and after it.
             if limit := use.meter.reached():
                 return limit

@@ -167,6 +167,8 @@ class _Fold:
                 self.inbox.deliver(body["ids"])
             case "partial":
                 self.partial = body["text"]
+            case "head" if record.n:
+                self.head = decode(Head, body, what="head")
             case "title":
                 self.title = body["title"]
             case "run":

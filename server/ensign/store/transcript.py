@@ -87,6 +87,11 @@ class Transcript:
         """Record that a call with effects is about to run; `await sync()` before it does, where power may fail."""
         self._append("intent", {"callId": call.call_id, "tool": call.name})
 
+    def append_head(self, head: Head) -> None:
+        """Record what stands before the messages from now on."""
+        self._append("head", to_wire(head))
+        self.head = head
+
     def append_run(self, spec: RunSpec) -> None:
         """Record that a run that had ended begins anew, with these limits (B4)."""
         self._append("run", {"spec": to_wire(spec)})

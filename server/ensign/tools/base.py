@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from ensign.workspace.sandbox import Confinement
 from ensign.workspace.view import FileView
 
 Arguments = Mapping[str, Any]
+BUILT_IN = "built-in"
 
 
 @dataclass(slots=True)
@@ -106,6 +107,7 @@ class Tool:
         run: does it. Raises `ToolError` with a sentence for the model.
         activity: what a call does in words for people (`searching for "parse_"`).
         preview: for edits, the change before it is made; None where there is nothing to show.
+        origin: who brings the tool along: `built-in`, or an MCP server by name.
     """
 
     name: str
@@ -119,7 +121,7 @@ class Tool:
     accesses: Callable[[ToolContext, Arguments], Sequence[Access]]
     activity: Callable[[Arguments], str]
     preview: Callable[[ToolContext, Arguments], Awaitable[Preview | None]] | None = None
-    origin: str = field(default="built-in")
+    origin: str = BUILT_IN
 
     def schema(self) -> ToolSchema:
         """What the model is told."""

@@ -25,6 +25,21 @@ _FIXED = {
 }
 
 
+_NEEDED = re.compile(
+    r"^(HOME|LOGNAME|USER|PATH|SHELL|LANG|LC_[A-Z]+|TZ|TMPDIR|XDG_[A-Z]+_(HOME|DIR)|SYSTEMROOT|TEMP|TMP)$"
+)
+
+
+def is_ours(name: str) -> bool:
+    """Whether a variable is Ensign's own, or the key of a model that it uses."""
+    return _OURS.match(name) is not None
+
+
+def minimal_environment(base: Mapping[str, str]) -> dict[str, str]:
+    """Return the few variables without which programs do not run, for programs that are not the person's commands."""
+    return {name: value for name, value in base.items() if _NEEDED.match(name)}
+
+
 def child_environment(base: Mapping[str, str]) -> dict[str, str]:
     """Return `base` without keys, tokens and passwords, also where another variable repeats the value of one."""
     dropped = {name for name in base if _KEY_WORDS.search(name) or _OURS.match(name) or _CODE.match(name)}

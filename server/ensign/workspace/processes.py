@@ -16,6 +16,7 @@ from ensign.workspace import proctable
 from ensign.workspace.child import Child, Spawn
 from ensign.workspace.environment import child_environment
 from ensign.workspace.output import Captured, Output
+from ensign.workspace.peer import Peer
 from ensign.workspace.reaper import Reaper
 from ensign.workspace.sandbox import Confinement, Sandbox
 from ensign.workspace.secrecy import keep_to_ourselves
@@ -82,12 +83,18 @@ class CommandResult:
 
 @frozen
 class Program:
-    """A program of ours to run, without a shell; `stdin` is an open file, or None for no input."""
+    """A program of ours to run, without a shell.
+
+    Attributes:
+        stdin: an open file, or None for no input.
+        env: its environment; None for that of commands.
+    """
 
     argv: Sequence[str]
     cwd: Path
     agent_id: str
     stdin: BinaryIO | None = None
+    env: Mapping[str, str] | None = None
 
 
 @frozen
@@ -204,6 +211,31 @@ class Processes:
                 child.kill()
                 self._forget(program.agent_id, child)
 
+    def open(self, program: Program, on_output: Callable[[bytes], None]) -> Peer:
+        """Start a program that is spoken with; what it writes is handed to `on_output`.
+
+        Raises:
+            ToolError: it could not be started.
+        """
+        stdin, to_stdin = os.pipe()
+        from_errors, errors = os.pipe()
+        try:
+            with os.fdopen(stdin, "rb") as reading, os.fdopen(errors, "wb") as writing:
+                child = self._start(
+                    program.agent_id,
+                    program.argv,
+                    program.cwd,
+                    on_output,
+                    stdin=reading,
+                    errors=writing,
+                    env=program.env,
+                )
+        except BaseException:
+            os.close(to_stdin)
+            os.close(from_errors)
+            raise
+        return Peer(child, to_stdin, from_errors, lambda: self._forget(program.agent_id, child))
+
     async def kill_all(self, agent_id: str) -> None:
         """End everything an agent runs; returns when it is gone."""
         children = list(self._running.get(agent_id, ()))
@@ -258,14 +290,22 @@ class Processes:
         *,
         stdin: BinaryIO | None = None,
         errors: BinaryIO | None = None,
+        env: Mapping[str, str] | None = None,
     ) -> Child:
         if self._count == 0:
             keep_to_ourselves()
         self._count += 1
         marker = f"{self._token}.{self._count}."
-        env = self._environment | {MARKER: f"{self._outer} {marker}".strip(), "PWD": str(cwd)}
+        own = {MARKER: f"{self._outer} {marker}".strip(), "PWD": str(cwd)}
         self._reaper.begin()
-        spawn = Spawn(argv=argv, cwd=cwd, env=env, marker=marker, stdin=stdin, errors=errors)
+        spawn = Spawn(
+            argv=argv,
+            cwd=cwd,
+            env={**(self._environment if env is None else env), **own},
+            marker=marker,
+            stdin=stdin,
+            errors=errors,
+        )
         try:
             child = Child(spawn, take)
         except FileNotFoundError as error:
