@@ -65,8 +65,7 @@ SESSION_TOOLS = frozenset(
 """Tools that each session makes for itself; definitions may name them (T1 says which of them subagents get)."""
 LATER_TOOLS = frozenset(
     (
-        *("WebSearch", "NotebookEdit", "Skill", "EnterWorktree", "ExitWorktree"),
-        "AskUserQuestion",
+        *("WebSearch", "Skill", "EnterWorktree", "ExitWorktree", "AskUserQuestion"),
     )
 )
 """Tools that definitions may name already, though nothing serves them yet."""

@@ -50,6 +50,7 @@ def test_every_tool_names_its_fields_as_agreed() -> None:
         "Read": ["file_path", "offset", "limit"],
         "Write": ["file_path", "content"],
         "Edit": ["file_path", "old_string", "new_string", "replace_all"],
+        "NotebookEdit": ["notebook_path", "cell_id", "new_source", "cell_type", "edit_mode"],
         "Glob": ["pattern", "path"],
         "Grep": ["pattern", "path", "glob", "type", "output_mode", "-i", "-A", "-B", "-C", "head_limit", "multiline"],
         "Bash": ["command", "timeout", "description"],
