@@ -9,6 +9,7 @@ import { OUTCOME_LABELS, bracketed, fitsPick, fitsToast, inert, plural, toastTex
 const SHOW_DIFF = "Show diff";
 const HIDE_TOASTS = "notifications.hideToasts";
 const REVIEW = "Review…";
+const OWN_WORDS = "Something else…";
 
 const MEANING: Readonly<Record<Outcome, string>> = {
   allow_once: "just this call",
@@ -72,6 +73,7 @@ export class Approvals implements vscode.Disposable {
       late();
       return;
     }
+    if (request.choices.length > 0 && outcome === "allow_once" && message === "") return this.review(request);
     if (outcome === "allow_always" && !(await confirmRules(request))) return;
     const { accepted } = await this.server.request("ensign/approval/answer", { id, outcome, message });
     if (!accepted) late();
@@ -79,6 +81,7 @@ export class Approvals implements vscode.Disposable {
 
   /** Ask with a list that closes by itself when somebody answers elsewhere. */
   async review(request: ApprovalRequest): Promise<void> {
+    if (request.choices.length > 0) return this.choose(request);
     if (request.diff !== null) await this.showDiff(request);
     else if (!fitsPick(request)) await this.reports.openText(request.title, request.detail);
     const answer = await this.pick(request);
@@ -89,6 +92,19 @@ export class Approvals implements vscode.Disposable {
       prompt: "What should it do instead?",
     });
     if (message !== undefined) await this.answer(request.id, "deny", message);
+  }
+
+  /** Let the person choose among the answers to a question, or write another. */
+  private async choose(request: ApprovalRequest): Promise<void> {
+    const items: (vscode.QuickPickItem & { answer?: string })[] = [
+      ...request.choices.map(({ label, description }) => ({ label: inert(label), description, answer: label })),
+      { label: OWN_WORDS },
+    ];
+    const title = inert(`${bracketed(request.tag)} ${request.title}`);
+    const chosen = await vscode.window.showQuickPick(items, { title, ignoreFocusOut: true });
+    if (chosen === undefined) return;
+    const words = chosen.answer ?? (await vscode.window.showInputBox({ title }));
+    if (words !== undefined && words.trim() !== "") await this.answer(request.id, "allow_once", words);
   }
 
   showDiff(request: ApprovalRequest): Promise<void> {
@@ -136,6 +152,8 @@ export class Approvals implements vscode.Disposable {
   private async chosen(request: ApprovalRequest, choice: string | undefined): Promise<void> {
     if (choice === undefined) return;
     if (choice === SHOW_DIFF || choice === REVIEW) return this.review(request);
+    const label = request.choices.find((one) => inert(one.label) === choice)?.label;
+    if (label !== undefined) return this.answer(request.id, "allow_once", label);
     const outcome = request.outcomes.find((offered) => OUTCOME_LABELS[offered] === choice);
     if (outcome !== undefined) await this.answer(request.id, outcome);
   }
@@ -179,6 +197,7 @@ export class Approvals implements vscode.Disposable {
 
 function toastButtons(request: ApprovalRequest): string[] {
   const deny = OUTCOME_LABELS.deny;
+  if (request.choices.length > 0) return [...request.choices.map(({ label }) => inert(label)), REVIEW];
   if (!fitsToast(request)) return [REVIEW, deny];
   if (request.diff === null) return request.outcomes.map((outcome) => OUTCOME_LABELS[outcome]);
   // Five buttons have room. "Always" is offered with the diff, in the chat and in the tree.

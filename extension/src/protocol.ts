@@ -93,6 +93,12 @@ export interface ApprovalPart {
   reason: string;
 }
 
+/** One of the answers to a question that an agent asks. */
+export interface Choice {
+  label: string;
+  description: string;
+}
+
 /** An open question. Everything is made safe to show: control and invisible characters are visible (P12). */
 export interface ApprovalRequest {
   id: string;
@@ -110,6 +116,7 @@ export interface ApprovalRequest {
   outcomes: Outcome[];
   diff: DiffPreview | null;
   since: number;
+  choices: Choice[];
 }
 
 /** A person's answer; `message` goes to the model with a denial. */

@@ -21,6 +21,7 @@ const asked = (detail: string, tag = "Explore · find the parser"): ApprovalRequ
   outcomes: ["allow_once", "deny"],
   diff: null,
   since: 0,
+  choices: [],
 });
 
 test("references are found where they stand, and other colons are none", () => {

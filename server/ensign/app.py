@@ -59,13 +59,13 @@ log = logging.getLogger(__name__)
 SESSION_TOOLS = frozenset(
     (
         *("Agent", "TaskList", "TaskGet", "TaskOutput", "TaskStop", "TaskCreate", "TaskUpdate", "SendMessage"),
-        *("TeamCreate", "TeamDelete", "SyntheticOutput", "ToolSearch"),
+        *("TeamCreate", "TeamDelete", "SyntheticOutput", "ToolSearch", "AskUserQuestion"),
     )
 )
 """Tools that each session makes for itself; definitions may name them (T1 says which of them subagents get)."""
 LATER_TOOLS = frozenset(
     (
-        *("WebSearch", "Skill", "EnterWorktree", "ExitWorktree", "AskUserQuestion"),
+        *("WebSearch", "Skill", "EnterWorktree", "ExitWorktree"),
     )
 )
 """Tools that definitions may name already, though nothing serves them yet."""

@@ -82,6 +82,25 @@ async def test_ask_puts_the_whole_question_and_takes_a_key(tmp_path: Path, scree
         assert (done.code, done.out, os.path.exists(sh.root / "a.txt")) == (code, "ok\n", code == 0)  # noqa: PTH110
 
 
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [("2\n", "Which? b"), ("neither\n", "Which? neither"), ("\n", "Which? [the person did not choose]")],
+)
+async def test_ask_takes_a_number_or_own_words_where_an_agent_asks(
+    tmp_path: Path, screen: Screen, line: str, told: str
+) -> None:
+    options = [{"label": "a", "description": "the first"}, {"label": "b"}]
+    question = ("AskUserQuestion", {"questions": [{"question": "Which?", "options": options}]})
+    async with shell(tmp_path, calls(question), Reply(text="ok")) as sh:
+        process = await sh.start("run", "x", "--ask", stdin=screen.theirs, stderr=screen.theirs)
+        await screen.shows("a number, or your own words")
+        assert "[main agent] Which?" in screen.text
+        assert "1. a: the first" in screen.text
+        screen.type(line)
+        assert (await ended(process)).code == 0
+        assert sh.server.requests[-1].json["messages"][-1]["content"] == told
+
+
 async def test_an_open_question_does_not_keep_a_run_from_being_ended(tmp_path: Path, screen: Screen) -> None:
     write = ("Write", {"file_path": "a.txt", "content": "one\n"})
     async with shell(tmp_path, calls(write)) as sh:

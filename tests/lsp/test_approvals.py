@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ensign.protocol import wire
-from ensign.protocol.approvals import Outcome
+from ensign.protocol.approvals import Choice, Outcome
 from tests.lsp.conftest import Near
 from tests.lsp.fake import question
 from tests.lsp.raw import Message, RawClient
@@ -175,3 +175,19 @@ async def test_a_client_that_goes_away_has_not_answered(near: Near) -> None:
     assert await near.code == 1
     assert near.app.calls == []
     assert near.app.closed == ["window closed"]
+
+
+async def test_a_question_of_an_agent_offers_its_choices_and_gets_one(near: Near) -> None:
+    client = await ready(near)
+    choices = (Choice(label="SQLite", description="one file"), Choice(label="Postgres", description=""))
+    near.app.ask(
+        question(1, tag="main agent", title="Which?", detail="SQLite: one file\nPostgres", reason="", choices=choices)
+    )
+    (message,) = await asked(client)
+    assert message["params"] == {
+        "type": 2,
+        "message": "[main agent] Which?\nSQLite: one file\nPostgres",
+        "actions": [{"title": "SQLite"}, {"title": "Postgres"}],
+    }
+    chosen = wire.ApprovalAnswer(id="q1", outcome=Outcome.ALLOW_ONCE, message="Postgres")
+    assert await reply(near, message, {"title": "Postgres"}) == chosen

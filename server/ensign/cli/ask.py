@@ -44,9 +44,9 @@ class Terminal:
             while not self._waiting.empty():
                 request = self._waiting.get_nowait()
                 self._console.err.write(text_of(request))
-                line = (await self._line()).strip().lower()
-                outcome = next((one for one in request.outcomes if _KEYS[one][0] == line[:1]), Outcome.DENY)
-                await self._app.api.approval_answer(wire.ApprovalAnswer(id=request.id, outcome=outcome))
+                outcome, message = answer_of(request, (await self._line()).strip())
+                answer = wire.ApprovalAnswer(id=request.id, outcome=outcome, message=message)
+                await self._app.api.approval_answer(answer)
 
     async def _line(self) -> str:
         """Read a line in a thread that the end of the process does not wait for."""
@@ -66,8 +66,21 @@ class Terminal:
         return await line
 
 
+def answer_of(request: ApprovalRequest, line: str) -> tuple[Outcome, str]:
+    """What a line comes to: a key, or the number of a choice or own words where there are choices."""
+    if not request.choices:
+        return next((one for one in request.outcomes if _KEYS[one][0] == line[:1].lower()), Outcome.DENY), ""
+    if line.isdecimal() and 1 <= int(line) <= len(request.choices):
+        line = request.choices[int(line) - 1].label
+    return (Outcome.ALLOW_ONCE, line) if line else (Outcome.DENY, "")
+
+
 def text_of(request: ApprovalRequest) -> str:
     """The whole question: who asks, what would run or change, why it is asked, and the answers there are."""
+    if request.choices:
+        listed = [f"  {number}. {line}" for number, line in enumerate(request.detail.split("\n"), 1)]
+        head = harmless("\n".join([f"\n[{request.tag}] {request.title}", *listed]))
+        return f"{head}\n  (a number, or your own words; nothing for no answer) "
     lines = [f"\n[{request.tag}] {request.title}", *_indented(request.detail)]
     if request.diff is not None:
         lines += _indented(_diff(request.diff))

@@ -73,7 +73,7 @@ class _Questions:
             await self._more.wait()
 
     async def _ask(self, request: ApprovalRequest) -> tuple[Outcome, str]:
-        titles = {_title(outcome, request): outcome for outcome in request.outcomes}
+        titles = _titles(request)
         params = {
             "type": _WARNING,
             "message": _message(request),
@@ -91,7 +91,7 @@ class _Questions:
         return _outcome(asking, titles)
 
 
-def _outcome(asking: asyncio.Task[Any], titles: dict[str, Outcome]) -> tuple[Outcome, str]:
+def _outcome(asking: asyncio.Task[Any], titles: dict[str, tuple[Outcome, str]]) -> tuple[Outcome, str]:
     error = asking.exception()
     if isinstance(error, ClientGoneError):
         raise error  # no answer: the question stays open for the next client (B10)
@@ -101,8 +101,15 @@ def _outcome(asking: asyncio.Task[Any], titles: dict[str, Outcome]) -> tuple[Out
     if answer is None:
         return Outcome.DENY, "the question was dismissed"
     title = member(answer, "title")
-    outcome = titles.get(title) if isinstance(title, str) else None
-    return (outcome, "") if outcome is not None else (Outcome.DENY, "the editor's answer was none of those offered")
+    chosen = titles.get(title) if isinstance(title, str) else None
+    return chosen or (Outcome.DENY, "the editor's answer was none of those offered")
+
+
+def _titles(request: ApprovalRequest) -> dict[str, tuple[Outcome, str]]:
+    """The answers that are offered, with what each comes to."""
+    if request.choices:
+        return {choice.label: (Outcome.ALLOW_ONCE, choice.label) for choice in request.choices}
+    return {_title(outcome, request): (outcome, "") for outcome in request.outcomes}
 
 
 def _title(outcome: Outcome, request: ApprovalRequest) -> str:

@@ -41,6 +41,14 @@ class ApprovalPart(Value):
 
 
 @frozen
+class Choice(Value):
+    """One of the answers to a question that an agent asks."""
+
+    label: str
+    description: str
+
+
+@frozen
 class ApprovalRequest(Value):
     """An open question. Everything is made safe to show: control and invisible characters are visible (P12).
 
@@ -50,6 +58,7 @@ class ApprovalRequest(Value):
         detail: the whole of what will run or change, nothing cut.
         rules: what "always" would save; empty when "always" is not offered.
         outcomes: the answers that are offered, in order.
+        choices: of a question that is no approval: the answer is `allow_once` with a label, or own words, as `message`.
         since: Unix seconds.
     """
 
@@ -68,6 +77,7 @@ class ApprovalRequest(Value):
     outcomes: tuple[Outcome, ...]
     diff: DiffPreview | None
     since: float
+    choices: tuple[Choice, ...] = ()
 
 
 @frozen

@@ -74,5 +74,7 @@ class Approvals:
         entry = self._open.get(approval_id)
         if entry is None or entry.answer.done() or answer.outcome not in entry.request.outcomes:
             return False
+        if entry.request.choices and answer.outcome.allows and not answer.message.strip():
+            return False
         entry.answer.set_result(answer)
         return True

@@ -5,11 +5,12 @@ from __future__ import annotations
 from ensign.permissions.display import tag, visible
 from ensign.permissions.grants import offered
 from ensign.protocol.access import Effect, Verdict
-from ensign.protocol.approvals import ApprovalPart, ApprovalRequest, DiffPreview, Outcome
+from ensign.protocol.approvals import ApprovalPart, ApprovalRequest, Choice, DiffPreview, Outcome
 from ensign.protocol.ids import new_id
 from ensign.protocol.tasks import TaskRecord
 from ensign.runtime.context import AgentContext
 from ensign.runtime.gate import Question
+from ensign.tools.ask_user_question import Inquiry
 from ensign.tools.base import BUILT_IN
 
 _TITLES = {
@@ -48,6 +49,29 @@ def request_of(
         if preview is None
         else DiffPreview(path=str(preview.path), before=preview.before, after=preview.after),
         since=since,
+    )
+
+
+def inquiry_of(inquiry: Inquiry, context: AgentContext, *, since: float) -> ApprovalRequest:
+    """Build an agent's own question to the person; every string in it is safe to show."""
+    choices = tuple(Choice(label=visible(one.label), description=visible(one.description)) for one in inquiry.choices)
+    return ApprovalRequest(
+        id=new_id(),
+        session_id=context.session_id,
+        agent_id=context.agent_id,
+        task_id=context.task_id,
+        tag=tag_of(None),
+        color=None,
+        tool="AskUserQuestion",
+        title=visible(inquiry.question),
+        detail="\n".join(f"{one.label}: {one.description}" if one.description else one.label for one in choices),
+        reason=visible(inquiry.header),
+        parts=(),
+        rules=(),
+        outcomes=(Outcome.ALLOW_ONCE, Outcome.DENY),
+        diff=None,
+        since=since,
+        choices=choices,
     )
 
 

@@ -26,7 +26,7 @@ from ensign.session.authority import Authority
 from ensign.session.chat import Chat
 from ensign.session.log import EventLog
 from ensign.session.mcp import RemoteTools
-from ensign.session.questions import request_of
+from ensign.session.questions import inquiry_of, request_of
 from ensign.session.records import Records
 from ensign.session.services import Services
 from ensign.session.subagents import Subagents
@@ -40,6 +40,7 @@ from ensign.tasks.synthetic_output import synthetic_output
 from ensign.tasks.task import Task
 from ensign.tasks.task_tools import TaskTools
 from ensign.tasks.team_tools import TeamTools
+from ensign.tools.ask_user_question import Inquiry, ask_user_question_tool
 from ensign.tools.base import Tool
 from ensign.tools.tool_search import MAX_NAMES
 
@@ -242,9 +243,10 @@ class Session:
             pending=self.subagents.unannounced,
         )
         teams = TeamTools(manager=self.manager).tools() if settings.subagents.background else ()
+        ask = ask_user_question_tool(self._inquire)
         own = tuple(
             tool
-            for tool in (agent, *task_tools.tools(), *teams, synthetic_output(self._say))
+            for tool in (agent, *task_tools.tools(), *teams, ask, synthetic_output(self._say))
             if settings.tools is None or tool.name in settings.tools
         )
         return (*services.tools, *own, *self.remote.search())
@@ -363,6 +365,11 @@ class Session:
             intend=lambda call: self.records.intend(agent_id(), call),
             rewrite=lambda messages: self.records.rewrite(agent_id(), messages),
         )
+
+    async def _inquire(self, inquiry: Inquiry) -> Answer:
+        with self.turns.paused():
+            request = inquiry_of(inquiry, self.main.context, since=self.services.clock())
+            return await self.approvals.ask(self.main.who, request)
 
     async def _ask(self, question: Question, task: Task | None) -> Answer:
         agent = task.agent if task is not None and task.agent is not None else self.main

@@ -48,14 +48,15 @@ export class ApprovalsView {
     const label = `${bracketed(request.tag)} ${request.title}`;
     const card = h("div", { class: "approval", tabindex: -1, role: "group", "aria-label": label });
     if (request.color !== null) card.dataset["color"] = request.color;
+    const asks = request.choices.length > 0;
     const because = h("input", {
       type: "text",
       class: "because",
-      placeholder: "Deny, and say what to do instead",
-      "aria-label": "Deny and say why",
+      placeholder: asks ? "Or answer in your own words" : "Deny, and say what to do instead",
+      "aria-label": asks ? "Answer in your own words" : "Deny and say why",
       keydown: (event) => {
         if (event instanceof KeyboardEvent && event.key === "Enter" && because.value.trim()) {
-          this.answer(request, "deny", because.value.trim());
+          this.answer(request, asks ? "allow_once" : "deny", because.value.trim());
         }
       },
     });
@@ -66,13 +67,29 @@ export class ApprovalsView {
         icon("bell-dot"),
         h("span", {}, h("span", { class: "approval-tag" }, bracketed(request.tag)), ` ${request.title}`),
       ),
-      ...detail(request),
+      ...(asks ? [] : detail(request)),
       h("div", { class: "approval-reason" }, request.reason),
-      this.buttons(request),
+      asks ? this.choices(request) : this.buttons(request),
       because,
     );
     card.addEventListener("keydown", (event) => this.keyed(event, request));
     return card;
+  }
+
+  /** The answers to a question of the agent's own, each with what it would mean. */
+  private choices(request: ApprovalRequest): HTMLElement {
+    const choose = (label: string) => () => this.answer(request, "allow_once", label);
+    const rows: HTMLElement[] = request.choices.map(({ label, description }, index) =>
+      h(
+        "div",
+        { class: "choice" },
+        h("button", { type: "button", class: "secondary", title: `Key ${index + 1}`, click: choose(label) }, label),
+        h("span", { class: "part-why" }, description),
+      ),
+    );
+    const skip = () => this.answer(request, "deny");
+    rows.push(h("button", { type: "button", class: "link", click: skip }, "Skip"));
+    return h("div", { class: "choices" }, ...rows);
   }
 
   private buttons(request: ApprovalRequest): HTMLElement {
@@ -98,7 +115,13 @@ export class ApprovalsView {
   /** Digits answer, while the card and not its text field has the focus. */
   private keyed(event: KeyboardEvent, request: ApprovalRequest): void {
     if (event.target instanceof HTMLInputElement || event.ctrlKey || event.metaKey || event.altKey) return;
-    const outcome = request.outcomes[Number(event.key) - 1];
+    const choice = request.choices[Number(event.key) - 1];
+    if (choice !== undefined) {
+      event.preventDefault();
+      this.answer(request, "allow_once", choice.label);
+      return;
+    }
+    const outcome = request.choices.length > 0 ? undefined : request.outcomes[Number(event.key) - 1];
     if (outcome === undefined) return;
     event.preventDefault();
     this.answer(request, outcome);
