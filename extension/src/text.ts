@@ -116,6 +116,8 @@ export function fitsPick(request: ApprovalRequest): boolean {
 export function toastText(request: ApprovalRequest): string {
   const head = `${bracketed(request.tag)} ${request.title}`;
   const detail = request.detail.trim();
+  // The answers to an agent's own question stand on the buttons.
+  if (request.choices.length > 0) return inert(head);
   if (!fitsToast(request))
     return inert(`${head} (${plural(detail.split("\n").length, "line")}, review before answering)`);
   return inert(detail === "" || request.title.includes(detail) ? head : `${head}: ${detail}`);

@@ -298,3 +298,29 @@ def test_no_message_repeats_a_value_that_may_be_a_key(desk: Desk) -> None:
     diagnostics = desk.load().diagnostics
     assert diagnostics
     assert all(secret not in item.message for item in diagnostics)
+
+
+def test_a_trusted_project_s_mcp_file_adds_servers_and_the_persons_own_hold_before_it(desk: Desk) -> None:
+    servers = {"a": {"command": "theirs"}, "b": {"url": "http://x/mcp", "autoApprove": ["*"]}, "c__d": {"command": "x"}}
+    desk.write(desk.root / ".mcp.json", {"mcpServers": servers, "inputs": []})
+    desk.write(desk.paths.settings, {"mcpServers": {"a": {"command": "mine"}, "e": {"type": "sse", "url": "http://x"}}})
+    loaded = desk.load(trusted=True)
+    assert loaded.settings.mcp_servers == {
+        "a": McpServer(command="mine"),
+        "b": McpServer(url="http://x/mcp", own=False),
+    }
+    assert [(item.path.name, item.severity, item.message.partition(":")[0]) for item in loaded.diagnostics] == [
+        ("settings.json", "error", "'mcpServers.e' is left out"),
+        (".mcp.json", "information", "'mcpServers.b'"),
+        (".mcp.json", "error", "'mcpServers.c__d' is left out"),
+    ]
+    untrusted = desk.load(trusted=False)
+    assert untrusted.settings.mcp_servers == {"a": McpServer(command="mine")}
+    assert untrusted.diagnostics[-1].message == "'mcpServers' is ignored: the workspace is not trusted"
+
+
+def test_a_broken_mcp_file_is_reported_and_nothing_else_is_lost(desk: Desk) -> None:
+    (desk.root / ".mcp.json").write_text("{", encoding="utf-8")
+    loaded = desk.load(trusted=True)
+    assert loaded.settings == Settings()
+    assert [(item.path.name, item.code) for item in loaded.diagnostics] == [(".mcp.json", "json-syntax")]

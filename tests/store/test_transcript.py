@@ -164,6 +164,21 @@ async def test_only_the_user_may_read_what_is_stored(tmp_path: Path) -> None:
     assert {name: oct(mode) for name, mode in modes.items() if mode != (0o700 if name in folders else 0o600)} == {}
 
 
+async def test_a_head_that_was_rendered_anew_is_what_a_conversation_goes_on_from(tmp_path: Path) -> None:
+    later = replace(head(), system="be better", tools=())
+    async with opened(tmp_path) as (store, _):
+        session, _ = await store.open_session(SESSION)
+        main = session.create(head())
+        main.append_head(later)
+        main.append_message(user("go"))
+        session.close()
+        session, _ = await store.open_session(SESSION)
+        _, past = await session.reopen(MAIN)
+        assert (past.head, past.history) == (later, [user("go")])
+        assert [one.id for one in await store.index.sessions()] == [SESSION]
+        session.close()
+
+
 async def test_a_closed_transcript_holds_no_descriptor_and_takes_no_record(tmp_path: Path) -> None:
     async with opened(tmp_path) as (store, _):
         session, _ = await store.open_session(SESSION)

@@ -49,7 +49,7 @@ class Fold:
     def _rows(self, record: Record) -> Iterator[Row]:
         body = record.body
         match record.kind:
-            case "head":
+            case "head" if record.n == 0:
                 yield from self._head(record)
             case "message":
                 yield from self._message(record)
