@@ -5,7 +5,7 @@ import type {
   ApplyWorkspaceEditRequest,
   OptionalVersionedTextDocumentIdentifier,
 } from "vscode-languageclient/node";
-import type { DocumentSave, DocumentSaved } from "./protocol";
+import type { DocumentSave, DocumentSaved, NotebookAnswer, NotebookAsk } from "./protocol";
 
 type Apply = ApplyWorkspaceEditRequest.HandlerSignature;
 type Applied = Awaited<ReturnType<Apply>>;
@@ -30,6 +30,13 @@ export async function saveDocument({ uri, version }: DocumentSave): Promise<Docu
   const document = openDocument(uri);
   if (document?.version !== version) return { saved: false };
   return { saved: await document.save() };
+}
+
+/** Say whether a notebook is open here with changes that are not on disk. */
+export function unsavedNotebook({ uri }: NotebookAsk): NotebookAnswer {
+  const wanted = vscode.Uri.parse(uri).toString();
+  const open = vscode.workspace.notebookDocuments.find((notebook) => notebook.uri.toString() === wanted);
+  return { unsaved: open?.isDirty ?? false };
 }
 
 function stale(params: ApplyWorkspaceEditParams): string | undefined {

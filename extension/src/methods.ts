@@ -40,3 +40,4 @@ export type Result<M extends MethodName> = Requests[M]["result"];
 export const eventMethod = "ensign/event";
 export const changedMethod = "ensign/changed";
 export const saveMethod = "ensign/document/save";
+export const notebookMethod = "ensign/notebook/unsaved";

@@ -702,6 +702,16 @@ export interface DocumentSaved {
   saved: boolean;
 }
 
+/** Server to client: `ensign/notebook/unsaved`, asked before a notebook is changed on disk. */
+export interface NotebookAsk {
+  uri: string;
+}
+
+/** Its answer. */
+export interface NotebookAnswer {
+  unsaved: boolean;
+}
+
 /** `ensign/model/key`: a provider's key from the editor's secret store; kept in memory alone. */
 export interface SecretSet {
   provider: string;

@@ -1,10 +1,18 @@
 /** The server's process and connection: start, restart, ask, and say how it is. */
 import * as vscode from "vscode";
 import type { LanguageClient, StaticFeature } from "vscode-languageclient/node";
-import { applyEdit, saveDocument } from "./edits";
+import { applyEdit, saveDocument, unsavedNotebook } from "./edits";
 import { type Launch, NoInterpreter, findLaunch } from "./interpreter";
-import { type MethodName, type Params, type Result, changedMethod, eventMethod, saveMethod } from "./methods";
-import type { Changed, DocumentSave, EventNotification } from "./protocol";
+import {
+  type MethodName,
+  type Params,
+  type Result,
+  changedMethod,
+  eventMethod,
+  notebookMethod,
+  saveMethod,
+} from "./methods";
+import type { Changed, DocumentSave, EventNotification, NotebookAsk } from "./protocol";
 import { madeSettings, settingNames } from "./settings";
 
 export type ServerState =
@@ -161,6 +169,7 @@ export class Server implements vscode.Disposable {
     client.onNotification(eventMethod, (event: EventNotification) => this.events.fire(event));
     client.onNotification(changedMethod, (changed: Changed) => this.changes.fire(changed));
     client.onRequest(saveMethod, (params: DocumentSave) => saveDocument(params));
+    client.onRequest(notebookMethod, (params: NotebookAsk) => unsavedNotebook(params));
     client.onDidChangeState(({ newState }) => {
       if (this.client !== undefined && client !== this.client) return;
       if (newState === State.Running) this.running(client);

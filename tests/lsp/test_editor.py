@@ -158,3 +158,14 @@ async def test_a_document_is_shown_at_its_line(near: Near) -> None:
     assert await near.client.sent("window/showDocument") == [
         {"uri": URI, "takeFocus": False, "selection": {"start": start, "end": start}}
     ]
+
+
+async def test_our_client_is_asked_whether_a_notebook_is_unsaved_and_others_are_not(near: Near) -> None:
+    editor = await ready(near, experimental=OURS)
+    near.client.replies["ensign/notebook/unsaved"] = lambda params: {"unsaved": True}
+    assert await editor.unsaved_notebook(path=PATH) is True
+    assert await near.client.sent("ensign/notebook/unsaved") == [{"uri": URI}]
+
+
+async def test_a_client_that_cannot_tell_of_notebooks_is_not_asked(near: Near) -> None:
+    assert await (await ready(near)).unsaved_notebook(path=PATH) is False

@@ -175,7 +175,7 @@ async def test_a_head_that_was_rendered_anew_is_what_a_conversation_goes_on_from
         session, _ = await store.open_session(SESSION)
         _, past = await session.reopen(MAIN)
         assert (past.head, past.history) == (later, [user("go")])
-        assert [one.id for one in await store.index.sessions()] == [SESSION]
+        assert [one.session_id for one in await store.index.sessions()] == [SESSION]
         session.close()
 
 

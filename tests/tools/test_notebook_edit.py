@@ -148,5 +148,8 @@ async def test_a_notebook_must_have_been_read_and_is_written_like_any_file(bench
     Path(path).write_text(ODD, encoding="utf-8")
     with pytest.raises(ToolError, match="read it again"):
         await bench.call("NotebookEdit", **change)
+    bench.editor.notebooks.add(path)
+    with pytest.raises(ToolError, match="unsaved changes; ask the person to save it first"):
+        await bench.call("NotebookEdit", **change)
     with pytest.raises(ToolError, match="is no notebook"):
         await bench.call("NotebookEdit", notebook_path="a.txt", new_source="")

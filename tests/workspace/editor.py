@@ -28,6 +28,7 @@ class FakeEditor:
         self.labels: list[str] = []
         self.saves: list[Path] = []
         self.formatted: str | None = None
+        self.notebooks: set[Path] = set()
 
     def open(self, path: Path, text: str | None = None) -> None:
         """Open a file; with `text`, as after a restart that kept unsaved text."""
@@ -73,6 +74,9 @@ class FakeEditor:
         self.saves.append(path)
         self.save_as_person(path)
         return True
+
+    async def unsaved_notebook(self, *, path: Path) -> bool:
+        return path in self.notebooks
 
     async def show(self, *, path: Path, line: int | None = None) -> bool:
         return path in self.buffers

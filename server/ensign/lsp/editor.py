@@ -94,6 +94,13 @@ class LspEditor:
         result = await self._ask("ensign/document/save", params)
         return member(result, "saved") is True
 
+    async def unsaved_notebook(self, *, path: Path) -> bool:
+        """Ask for `ensign/notebook/unsaved`: notebooks are no text documents, so nobody tells us of their changes."""
+        if not self._server.client.ours:
+            return False
+        result = await self._ask("ensign/notebook/unsaved", {"uri": self._server.documents.uri(path)})
+        return member(result, "unsaved") is True
+
     async def show(self, *, path: Path, line: int | None = None) -> bool:
         """Ask for `window/showDocument`, beside what the person is doing; `line` counts from 1."""
         if not self._server.client.shows_documents:

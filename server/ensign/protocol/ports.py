@@ -34,3 +34,7 @@ class Editor(Protocol):
     async def show(self, *, path: Path, line: int | None = None) -> bool:
         """Show a file to the person; False where the client cannot."""
         ...
+
+    async def unsaved_notebook(self, *, path: Path) -> bool:
+        """Whether a notebook is open with changes that are not saved; False where the client cannot tell."""
+        ...

@@ -390,6 +390,20 @@ class DocumentSaved(Value):
 
 
 @frozen
+class NotebookAsk(Value):
+    """Server to client: `ensign/notebook/unsaved`, asked before a notebook is changed on disk."""
+
+    uri: str
+
+
+@frozen
+class NotebookAnswer(Value):
+    """Its answer."""
+
+    unsaved: bool
+
+
+@frozen
 class SecretSet(Value):
     """`ensign/model/key`: a provider's key from the editor's secret store; kept in memory alone."""
 

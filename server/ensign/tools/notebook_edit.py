@@ -23,6 +23,7 @@ async def run(ctx: ToolContext, arguments: Arguments) -> ToolOutput:
     if path.suffix != ".ipynb":
         raise ToolError(f"{display(path, ctx.cwd)!r} is no notebook; Edit changes text files")
     refuse_surrogates(arguments["new_source"], "new_source")
+    await ctx.files.refuse_unsaved_notebook(path)
     done: list[str] = []
 
     def change(text: str) -> str:

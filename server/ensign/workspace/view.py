@@ -127,6 +127,14 @@ class FileView:
         document = self._registry.documents.get(path)
         return document is not None and document.dirty
 
+    async def refuse_unsaved_notebook(self, path: Path) -> None:
+        """Raise `ToolError` if the editor holds changes of a notebook that a change on disk would contradict."""
+        editor = self._registry.editor
+        if editor is not None and await editor.unsaved_notebook(path=path):
+            raise ToolError(
+                f"{str(path)!r} is open in the editor with unsaved changes; ask the person to save it first"
+            )
+
     def command_started(self) -> None:
         """This agent's command runs, and may change any file."""
         self._registry.command_started(self.agent)
