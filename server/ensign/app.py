@@ -63,11 +63,7 @@ SESSION_TOOLS = frozenset(
     )
 )
 """Tools that each session makes for itself; definitions may name them (T1 says which of them subagents get)."""
-LATER_TOOLS = frozenset(
-    (
-        *("WebSearch", "Skill", "EnterWorktree", "ExitWorktree"),
-    )
-)
+LATER_TOOLS = frozenset((*("WebSearch", "Skill", "EnterWorktree", "ExitWorktree"),))
 """Tools that definitions may name already, though nothing serves them yet."""
 UNSERVED = frozenset({"isolation", "skills", "hooks", "memory"})
 VERIFICATION = "Verification"

@@ -95,7 +95,7 @@ async def test_a_coordinator_has_no_tool_of_its_own_and_its_workers_do_not_speak
         await built.settle()
         assert tools_of(built.main_requests()[0]) == [
             *("Agent", "TaskList", "TaskGet", "TaskOutput", "TaskStop", "TaskUpdate", "SendMessage"),
-            *("TeamCreate", "TeamDelete", "SyntheticOutput"),
+            *("TeamCreate", "TeamDelete", "AskUserQuestion", "SyntheticOutput"),
         ]
         schema = built.main_requests()[0].json["tools"][0]["function"]["parameters"]
         assert "run_in_background" not in schema["properties"]

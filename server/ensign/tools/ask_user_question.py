@@ -15,6 +15,42 @@ from ensign.tools.words import words_of
 MAX_QUESTIONS = 4
 MAX_CHOICES = 6
 
+_PARAMETERS: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {
+        "questions": {
+            "type": "array",
+            "minItems": 1,
+            "maxItems": MAX_QUESTIONS,
+            "items": {
+                "type": "object",
+                "properties": {
+                    "question": {"type": "string", "minLength": 1, "description": "The whole question"},
+                    "header": {"type": "string", "description": "What it is about, in one or two words"},
+                    "options": {
+                        "type": "array",
+                        "minItems": 2,
+                        "maxItems": MAX_CHOICES,
+                        "items": {
+                            "type": "object",
+                            "properties": {
+                                "label": {"type": "string", "minLength": 1, "description": "In 1 to 5 words"},
+                                "description": {"type": "string", "description": "What it would mean"},
+                            },
+                            "required": ["label"],
+                            "additionalProperties": False,
+                        },
+                    },
+                },
+                "required": ["question", "options"],
+                "additionalProperties": False,
+            },
+        }
+    },
+    "required": ["questions"],
+    "additionalProperties": False,
+}
+
 
 @frozen
 class Inquiry:
@@ -49,41 +85,7 @@ def ask_user_question_tool(ask: Callable[[Inquiry], Awaitable[Answer]]) -> Tool:
     return Tool(
         name="AskUserQuestion",
         description=words_of(__file__),
-        parameters={
-            "type": "object",
-            "properties": {
-                "questions": {
-                    "type": "array",
-                    "minItems": 1,
-                    "maxItems": MAX_QUESTIONS,
-                    "items": {
-                        "type": "object",
-                        "properties": {
-                            "question": {"type": "string", "minLength": 1, "description": "The whole question"},
-                            "header": {"type": "string", "description": "What it is about, in one or two words"},
-                            "options": {
-                                "type": "array",
-                                "minItems": 2,
-                                "maxItems": MAX_CHOICES,
-                                "items": {
-                                    "type": "object",
-                                    "properties": {
-                                        "label": {"type": "string", "minLength": 1, "description": "In 1 to 5 words"},
-                                        "description": {"type": "string", "description": "What it would mean"},
-                                    },
-                                    "required": ["label"],
-                                    "additionalProperties": False,
-                                },
-                            },
-                        },
-                        "required": ["question", "options"],
-                        "additionalProperties": False,
-                    },
-                }
-            },
-            "required": ["questions"],
-            "additionalProperties": False,
-        },
+        parameters=_PARAMETERS,
         effect=Effect.SESSION,
         parallel=False,
         subagent=False,
