@@ -19,7 +19,7 @@ help: ## say what there is
 
 # ---- what people type -----------------------------------------------------------------------------------------------
 
-.PHONY: run test editor check fmt bench soak vsix protocol
+.PHONY: run test editor check fmt bench soak vsix protocol docs
 run: .venv/.ok ## ask a question about a folder (DIR=, ASK=): a main agent delegates, a report with evidence comes out
 	@$(BIN)/ensign run "$(ASK)" --cwd "$(DIR)"
 
@@ -52,6 +52,9 @@ vsix: $(VSIX) ## build the installable extension with the server and its package
 
 protocol: .venv/.ok ## write the extension's message types anew from the server's
 	$(BIN)/python -m ensign.protocol.typescript extension/src/protocol.ts
+
+docs: .venv/.ok ## write the page of an agent file's fields anew from the server's table
+	$(BIN)/python -c 'import sys; from ensign.definitions.editing.words import page; sys.stdout.write(page())' > docs/agent-files.md
 
 # ---- the parts of `test` ---------------------------------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from ensign.config.paths import StatePaths, prepare, state_paths
 from ensign.config.rules import check_rule
 from ensign.definitions.catalogue import Definitions
 from ensign.definitions.load import load as load_definitions
-from ensign.definitions.sources import Folder, built_in_folder, folders
+from ensign.definitions.sources import Folder, built_in_folder, fault, folders
 from ensign.definitions.vocabulary import Vocabulary
 from ensign.mcp.connection import Place
 from ensign.mcp.pins import Pins
@@ -36,8 +37,9 @@ from ensign.protocol.access import Mode
 from ensign.protocol.definition import Diagnostic
 from ensign.protocol.errors import UserError
 from ensign.protocol.ports import Editor
-from ensign.protocol.settings import Settings
+from ensign.protocol.settings import ModelSettings, Settings
 from ensign.protocol.wire import Check, Explained
+from ensign.session.agent_files import agent_files
 from ensign.session.api import Api
 from ensign.session.everywhere import Everywhere
 from ensign.session.remote import Doors
@@ -89,6 +91,9 @@ class App:
         self._http = HttpPool(environment)
         settings = world.settings
         models = Catalog(settings.models, environment, self._http, policies_of(settings))
+        self._catalogs = {root: models.beside(*model_terms(world.settings_in(root))) for root in world.roots[1:]}
+        self._catalogs[world.roots[0]] = models
+        self._reading = asyncio.Lock()
         self._said = deque(fault.message for fault in world.faults)
         place = Place(
             processes=self._processes,
@@ -104,6 +109,8 @@ class App:
             settings=lambda: self._world.settings,
             definitions=lambda: self._world.definitions,
             models=models,
+            settings_at=lambda cwd: self._world.settings_in(self._world.root_of(cwd)),
+            models_at=lambda cwd: self._catalogs[self._world.root_of(cwd)],
             tools=tuple(tool for tool in tools if settings.tools is None or tool.name in settings.tools),
             engine=PermissionEngine(),
             registry=self._registry,
@@ -121,6 +128,12 @@ class App:
         check_tools(settings.tools or (), known=SESSION_TOOLS | {tool.name for tool in self._services.tools})
         self._sessions = Sessions(self._services, world.paths.state / "output", self._said)
         self.documents: Documents = self._registry.documents
+        self.agent_files = agent_files(
+            self._services,
+            words=lambda: world.words,
+            folders=world.folders,
+            settings_files=world.settings_files,
+        )
         self.api = Api(
             sessions=self._sessions,
             store=self._store,
@@ -132,6 +145,16 @@ class App:
         self._sessions.attend(Doors(world.paths.sockets, self.api))
         self._watching: asyncio.Task[None] | None = None
         self._closed = False
+
+    async def configure(self, options: Mapping[str, Any]) -> None:
+        """Take the editor's settings in place of those it started with; they hold from the next turn and agent on."""
+        self._world.start = replace(self._world.start, options=options)
+        await self._read_again()
+
+    def settings_faults(self) -> dict[Path, tuple[Diagnostic, ...]]:
+        """What is wrong with each settings file, and with the editor's settings under `OPTIONS`."""
+        faults = self._world.diagnostics
+        return {path: tuple(one for one in faults if one.path == path) for path in {one.path for one in faults}}
 
     def subscribe(self, on_event: OnEvent, on_changed: Callable[[str], None]) -> Callable[[], None]:
         """Hand every event and every `changed` to a face; the returned function ends that."""
@@ -193,7 +216,7 @@ class App:
 
     async def _add_rule(self, root: Path, rule: str) -> None:
         await asyncio.to_thread(add_rule, self._world.paths, root, rule)
-        await asyncio.to_thread(self._world.read)
+        await self._read_again()
 
     async def _watch(self) -> None:
         """Pick up changed agent and settings files while running (D7); what changed before the watch began, too."""
@@ -202,12 +225,20 @@ class App:
         # Not while an editor waits for its first answers, or a run for its first request.
         await asyncio.sleep(_WATCH_AFTER_S)
         async for _ in changes(self._world.watched()):
-            before = (self._world.settings, self._world.definitions)
-            await asyncio.to_thread(self._world.read)
-            if self._world.settings != before[0]:
+            await self._read_again()
+
+    async def _read_again(self) -> None:
+        """Read settings and agent files, one reading at a time, and tell whoever is concerned by what has changed."""
+        async with self._reading:
+            world = self._world
+            loaded, refused, definitions = world.loaded, world.refused, world.definitions
+            await asyncio.to_thread(world.read)
+            if (world.loaded, world.refused) != (loaded, refused):
+                for root, catalog in self._catalogs.items():
+                    catalog.configure(*model_terms(world.settings_in(root)))
                 self._tell("settings")
                 await self._sessions.settings_changed()
-            if self._world.definitions != before[1]:
+            if world.definitions != definitions:
                 self._sessions.definitions_changed()
                 self._tell("agents")
 
@@ -226,32 +257,53 @@ class World:
         self.start = start
         self.roots = roots
         self.faults = faults
-        self.loaded = self._load_settings()
+        self.refused: tuple[Diagnostic, ...] = ()
+        self.loaded = {root: self._load_settings(root, None) for root in roots}
+        self.words = self._vocabulary()
         self.definitions = self._load_definitions()
 
     @property
     def settings(self) -> Settings:
-        """The settings in force."""
-        return self.loaded.settings
+        """The settings in force in the first workspace folder, which stands for what belongs to none."""
+        return self.settings_in(self.roots[0])
+
+    def settings_in(self, root: Path) -> Settings:
+        """The settings in force in a workspace folder."""
+        return self.loaded[root].settings
+
+    def root_of(self, cwd: Path) -> Path:
+        """The workspace folder that a directory is in: the innermost, or the first where it is in none."""
+        around = [root for root in self.roots if cwd.resolve().is_relative_to(root)]
+        return max(around, key=lambda root: len(root.parts), default=self.roots[0])
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """What is wrong with settings files and places."""
-        return (*self.faults, *self.loaded.diagnostics)
+        """What is wrong with settings files and places; each once, however many folders read it."""
+        found = (fault for loaded in self.loaded.values() for fault in loaded.diagnostics)
+        return tuple(dict.fromkeys((*self.faults, *self.refused, *found)))
 
     def read(self) -> None:
-        """Read settings and agent files again. Blocks."""
-        self.loaded = self._load_settings()
-        self.definitions = self._load_definitions()
+        """Read settings and agent files again; what cannot be read any more stays as it was. Blocks."""
+        try:
+            self.loaded = {root: self._load_settings(root, self.loaded[root]) for root in self.roots}
+            self.words = self._vocabulary()
+            self.definitions = self._load_definitions()
+            self.refused = ()
+        except UserError as error:
+            self.refused = (fault(self.paths.settings, "error", "unreadable", str(error)),)
 
     def watched(self) -> list[Path]:
         """Files and folders whose change matters."""
-        settings = [
-            root / ".ensign" / name for root in self.roots[:1] for name in ("settings.json", "settings.local.json")
-        ]
-        return [*(folder.path for folder in self._folders()), self.paths.settings, *settings]
+        return [*(folder.path for folder in self.folders()), *self.settings_files(), self.paths.policy]
 
-    def _folders(self) -> tuple[Folder, ...]:
+    def settings_files(self) -> tuple[Path, ...]:
+        """The files that settings are read from, existing or not."""
+        names = ("settings.json", "settings.local.json")
+        user = self.start.flags.settings_file or self.paths.settings
+        return (*(root / ".ensign" / name for root in self.roots for name in names), user)
+
+    def folders(self) -> tuple[Folder, ...]:
+        """Where agent files are read from, nearest first."""
         return folders(
             roots=self.roots,
             trusted=lambda _: False,
@@ -260,10 +312,10 @@ class World:
             built_in=built_in_folder(),
         )
 
-    def _load_settings(self) -> Loaded:
-        return load_settings(self.paths, self.start, root=self.roots[0] if self.roots else None, trusted=False)
+    def _load_settings(self, root: Path, before: Loaded | None) -> Loaded:
+        return load_settings(self.paths, self.start, root=root, trusted=False, before=before)
 
-    def _load_definitions(self) -> Definitions:
+    def _vocabulary(self) -> Vocabulary:
         models = Catalog(self.settings.models, self.start.environ, HttpPool({}), policies_of(self.settings))
 
         def check_model(name: str) -> str | None:
@@ -273,15 +325,17 @@ class World:
                 return str(error)
             return None
 
-        words = Vocabulary(
+        return Vocabulary(
             tools=frozenset(tool.name for tool in BUILTIN) | {WEB_FETCH} | SESSION_TOOLS,
             later_tools=LATER_TOOLS,
             unserved=UNSERVED,
             check_model=check_model,
             check_rule=check_rule,
         )
+
+    def _load_definitions(self) -> Definitions:
         hidden = () if self.settings.subagents.enable_verification_agent else (VERIFICATION,)
-        return load_definitions(self._folders(), words, hidden=hidden)
+        return load_definitions(self.folders(), self.words, hidden=hidden)
 
 
 def build(
@@ -322,6 +376,11 @@ def check_tools(named: Iterable[str], *, known: frozenset[str]) -> None:
         if name not in known and name not in LATER_TOOLS and not name.startswith("mcp__"):
             others = sorted(known | {tool.name for tool in BUILTIN})
             raise UserError(f"--tools: there is no tool {name!r}; there are {', '.join(others)}")
+
+
+def model_terms(settings: Settings) -> tuple[ModelSettings, Policies]:
+    """What a catalogue of models is made from."""
+    return settings.models, policies_of(settings)
 
 
 def policies_of(settings: Settings) -> Policies:

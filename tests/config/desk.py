@@ -36,9 +36,10 @@ class Desk:
         options: Mapping[str, Any] | None = None,
         environ: Mapping[str, str] | None = None,
         trusted: bool = True,
+        before: Loaded | None = None,
     ) -> Loaded:
         start = Start(environ=environ or {}, flags=flags, options=options or {})
-        return load(self.paths, start, root=self.root, trusted=trusted)
+        return load(self.paths, start, root=self.root, trusted=trusted, before=before)
 
     def settings(self, **kwargs: Any) -> Settings:
         return self.load(**kwargs).settings

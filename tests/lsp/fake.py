@@ -106,6 +106,15 @@ class FakeDocuments:
         self.said.append(("closed", str(path)))
 
 
+class NoAgentFiles:
+    """No file is an agent file."""
+
+    own: tuple[Path, ...] = ()
+
+    def covers(self, path: Path) -> bool:
+        return False
+
+
 class FakeApp:
     """An `App` and its `Api` in one. `calls` holds the parameters that arrived, decoded."""
 
@@ -113,6 +122,7 @@ class FakeApp:
         self.arguments = arguments
         self.api = self
         self.documents = FakeDocuments()
+        self.agent_files = NoAgentFiles()
         self.editor: Editor | None = None
         self.calls: list[Any] = []
         self.tasks: dict[str, TaskRecord] = {}
@@ -158,6 +168,9 @@ class FakeApp:
 
     def attach(self, *, editor: Editor | None, answers: bool) -> None:
         self.editor = editor
+
+    def settings_faults(self) -> dict[Path, Any]:
+        return {}
 
     async def close(self, reason: str) -> None:
         self.closed.append(reason)

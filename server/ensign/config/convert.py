@@ -14,6 +14,7 @@ from ensign.mcp.entry import EntryError, server_of, unknown_members
 from ensign.protocol.settings import McpServer, ProviderSettings
 
 UNSET: Any = object()
+LEFT_OUT = "it is left out"
 
 
 class Converter:
@@ -28,7 +29,7 @@ class Converter:
         """Note a value that does not fit."""
         # The value itself is not repeated: it may be a key that was put into the wrong place.
         what = kind_of(node) if not (isinstance(node, Scalar) and isinstance(node.value, str)) else "this text"
-        self.note("error", "bad-value", f"{path!r} must be {wants}, not {what}; it is left out", node.mark)
+        self.note("error", "bad-value", f"{path!r} must be {wants}, not {what}; {LEFT_OUT}", node.mark)
         return UNSET
 
     def note(self, severity: Literal["error", "warning", "information"], code: str, message: str, mark: Mark) -> None:
@@ -118,6 +119,6 @@ class Converter:
                 values[attribute] = value
         required = [member.name for member in fields(ProviderSettings) if member.default is MISSING]
         if missing := [name for name in required if name not in values and name != "headers"]:
-            self.note("error", "bad-value", f"{path!r} needs {', '.join(missing)}; it is left out", node.mark)
+            self.note("error", "bad-value", f"{path!r} needs {', '.join(missing)}; {LEFT_OUT}", node.mark)
             return UNSET
         return ProviderSettings(**values)

@@ -8,11 +8,11 @@ is read: no `.env`, no `.vscode/`. It blocks (files are read).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
-from ensign.config.convert import UNSET, Converter
+from ensign.config.convert import LEFT_OUT, UNSET, Converter
 from ensign.config.json_tree import read_json_file
 from ensign.config.keys import RULE_LISTS, Key, Reach, all_keys
 from ensign.config.local_rules import granted_rules, local_file
@@ -27,6 +27,8 @@ from ensign.protocol.settings import Layer, ModelSettings, Settings, SubagentSet
 from ensign.protocol.value import frozen
 
 Number = TypeVar("Number", int | None, float | None)
+
+HELD = "the value before holds"
 
 OPTIONS = Path("initializationOptions")
 """Stands for the editor's settings in diagnostics."""
@@ -62,15 +64,16 @@ class Start:
 
 @frozen
 class Loaded:
-    """The settings in force, and what is wrong with any place."""
+    """The settings in force, what is wrong with any place, and what each place says, for the next reading."""
 
     settings: Settings
     diagnostics: tuple[Diagnostic, ...]
+    places: tuple[Place, ...] = field(default=(), compare=False, repr=False)
 
 
 @dataclass(slots=True, kw_only=True)
-class _Place:
-    """One place, while it is read. `saved` are allow rules that the person gave for it (see `local_rules`)."""
+class Place:
+    """One place, and what it says. `saved` are allow rules that the person gave for it (see `local_rules`)."""
 
     layer: str
     path: Path
@@ -80,7 +83,10 @@ class _Place:
     rules: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
 
 
-def load(paths: StatePaths, start: Start, *, root: Path | None, trusted: bool) -> Loaded:
+Earlier = Mapping[tuple[str, Path, Reach], Place]
+
+
+def load(paths: StatePaths, start: Start, *, root: Path | None, trusted: bool, before: Loaded | None = None) -> Loaded:
     """Return the settings for a workspace folder.
 
     Args:
@@ -88,67 +94,72 @@ def load(paths: StatePaths, start: Start, *, root: Path | None, trusted: bool) -
         start: command line, environment and initialization options.
         root: the workspace folder; None reads no project files.
         trusted: whether that folder is trusted; before that its files can only tighten.
+        before: what was read last; where a place now says something bad, what it said then holds.
 
     Raises:
         UserError: a flag is wrong, or the policy file cannot be read: without it nothing is safe to start.
     """
     flags = start.flags
     notes: list[Diagnostic] = []
-    places = [_read_options(start.options, notes), _read_environ(start.environ)]
+    earlier = {(place.layer, place.path, place.reach): place for place in before.places} if before else {}
+    places = [_read_options(start.options, notes, earlier), _read_environ(start.environ)]
     if root is not None:
         reach = Reach.TRUSTED if trusted else Reach.PROJECT
-        local = _Place(layer="local", path=local_file(root), reach=reach, saved=granted_rules(paths, root))
-        shared = _Place(layer="project", path=root / ".ensign" / "settings.json", reach=reach)
-        places += [_read_file(local, notes), _read_file(shared, notes)]
-    user = _Place(layer="user", path=flags.settings_file or paths.settings, reach=Reach.USER)
+        local = Place(layer="local", path=local_file(root), reach=reach, saved=granted_rules(paths, root))
+        shared = Place(layer="project", path=root / ".ensign" / "settings.json", reach=reach)
+        places += [_read_file(local, notes, earlier), _read_file(shared, notes, earlier)]
+    user = Place(layer="user", path=flags.settings_file or paths.settings, reach=Reach.USER)
     if flags.settings_file is not None and not flags.settings_file.is_file():
         raise UserError(f"no settings file {str(flags.settings_file)!r}")
-    places.append(_read_file(user, notes))
+    places.append(_read_file(user, notes, earlier))
     if root is not None:
-        places.append(_read_mcp_file(root / ".mcp.json", Reach.TRUSTED if trusted else Reach.PROJECT, notes))
+        found = _read_mcp_file(root / ".mcp.json", Reach.TRUSTED if trusted else Reach.PROJECT, notes, earlier)
+        places.append(found)
     settings = _assemble(places, flags, _read_policy(paths.policy, notes))
-    return Loaded(settings=settings, diagnostics=tuple(notes))
+    return Loaded(settings=settings, diagnostics=tuple(notes), places=tuple(places))
 
 
 # ---- places ----------------------------------------------------------------------------------------------------------
 
 
-def _read_file(place: _Place, notes: list[Diagnostic]) -> _Place:
+def _read_file(place: Place, notes: list[Diagnostic], earlier: Earlier) -> Place:
+    before = earlier.get((place.layer, place.path, place.reach))
     try:
         text = read_json_file(place.path)
     except FaultError as error:
         notes.append(error.note.diagnostic(place.path))
-        return place
+        return before or place
     except OSError as error:
         message = f"cannot be read: {error.strerror}"
         notes.append(FaultError("unreadable", message).note.diagnostic(place.path))
-        return place
+        return before or place
     if text is not None:
         notes.extend(note.diagnostic(place.path) for note in text.notes)
-        _Reader(place, notes).read(text.table, "")
+        _Reader(place, notes, before).read(text.table, "")
     return place
 
 
-def _read_mcp_file(path: Path, reach: Reach, notes: list[Diagnostic]) -> _Place:
+def _read_mcp_file(path: Path, reach: Reach, notes: list[Diagnostic], earlier: Earlier) -> Place:
     """A project's servers as other products write them; the person's own of the same name hold instead."""
-    place = _Place(layer="project", path=path, reach=reach)
+    place = Place(layer="project", path=path, reach=reach)
+    before = earlier.get((place.layer, place.path, place.reach))
     try:
         text = read_json_file(path)
     except (FaultError, OSError) as error:
         fault = error if isinstance(error, FaultError) else FaultError("unreadable", f"cannot be read: {error}")
         notes.append(fault.note.diagnostic(path))
-        return place
+        return before or place
     entry = text.table.get("mcpServers") if text is not None else None
     if entry is not None:
-        _Reader(place, notes).read(Table((entry,), entry.mark), "")
+        _Reader(place, notes, before).read(Table((entry,), entry.mark), "")
     return place
 
 
-def _read_options(options: Mapping[str, Any], notes: list[Diagnostic]) -> _Place:
-    place = _Place(layer="user", path=OPTIONS, reach=Reach.USER)
+def _read_options(options: Mapping[str, Any], notes: list[Diagnostic], earlier: Earlier) -> Place:
+    place = Place(layer="user", path=OPTIONS, reach=Reach.USER)
     table = from_data(options)
     assert isinstance(table, Table)
-    reader = _Reader(place, notes)
+    reader = _Reader(place, notes, earlier.get((place.layer, place.path, place.reach)))
     for entry in table.entries:
         if entry.key == "ensign" and isinstance(entry.node, Table):
             reader.read(entry.node, "")
@@ -157,18 +168,18 @@ def _read_options(options: Mapping[str, Any], notes: list[Diagnostic]) -> _Place
     return place
 
 
-def _read_environ(environ: Mapping[str, str]) -> _Place:
+def _read_environ(environ: Mapping[str, str]) -> Place:
     """ENSIGN_MODEL; keys and base URLs are the model catalogue's."""
-    place = _Place(layer="environment", path=Path("ENSIGN_MODEL"), reach=Reach.USER)
+    place = Place(layer="environment", path=Path("ENSIGN_MODEL"), reach=Reach.USER)
     if model := environ.get("ENSIGN_MODEL", "").strip():
         place.values[next(key for key in all_keys() if key.name == "models.default")] = model
     return place
 
 
-def _read_policy(path: Path, notes: list[Diagnostic]) -> _Place:
-    place = _Place(layer="policy", path=path, reach=Reach.PROJECT)
+def _read_policy(path: Path, notes: list[Diagnostic]) -> Place:
+    place = Place(layer="policy", path=path, reach=Reach.PROJECT)
     found: list[Diagnostic] = []
-    _read_file(place, found)
+    _read_file(place, found, {})
     if broken := next((item for item in found if item.severity == "error" and item.code != "bad-rule"), None):
         raise UserError(f"the policy file {str(path)!r}, line {broken.line}: {broken.message}")
     notes.extend(found)
@@ -178,8 +189,9 @@ def _read_policy(path: Path, notes: list[Diagnostic]) -> _Place:
 class _Reader:
     """Reads one place's table into it, key by key."""
 
-    def __init__(self, place: _Place, notes: list[Diagnostic]) -> None:
+    def __init__(self, place: Place, notes: list[Diagnostic], before: Place | None) -> None:
         self._place = place
+        self._before = before
         self._notes = notes
         self._keys = {key.name: key for key in all_keys()}
 
@@ -212,8 +224,12 @@ class _Reader:
             return
         converter = Converter(own=self._place.reach is Reach.USER)
         value = converter.convert(key.hint, entry.node, key.name, minimum=key.minimum)
+        good = value
+        if self._before is not None and any(note.severity == "error" for note in converter.notes):
+            value = _held(value, self._before.values.get(key, UNSET), entry)
         for note in converter.notes:
-            self._say(note)
+            held = value is not good and note.severity == "error"
+            self._say(replace(note, message=note.message.replace(LEFT_OUT, HELD)) if held else note)
         if value is not UNSET:
             self._place.values[key] = value
 
@@ -234,12 +250,13 @@ class _Reader:
                 self._say(Note(entry.node.mark, "error", "bad-value", f"{name!r} must be a list; it is left out"))
             return
         reach, _ = RULE_LISTS[kind]
-        refused = False
+        refused = bad = False
         for number, item in enumerate(entry.node.items if isinstance(entry.node, Items) else (entry.node,)):
             text = item.value.strip() if isinstance(item, Scalar) and isinstance(item.value, str) else None
             problem = "a rule is a text" if text is None else check_rule(text)
             if problem is not None or text is None:
                 shown = quoted(text) if text is not None else "this entry"
+                bad = True
                 message = f"'{name}[{number}]': {shown} is left out: {problem}"
                 self._say(Note(item.mark, "error", "bad-rule", message))
             elif self._place.reach > reach and text not in self._place.saved:
@@ -248,12 +265,26 @@ class _Reader:
                 self._place.rules.setdefault(kind, []).append(text)
         if refused:
             self._refuse(name, reach, entry)
+        if bad and kind != "allow" and self._before is not None:
+            # Rather strict than open while a line is being mended.
+            self._place.rules.setdefault(kind, []).extend(self._before.rules.get(kind, ()))
+
+
+def _held(value: Any, before: Any, entry: Entry) -> Any:
+    """What holds after a fault: the value before, or of a mapping the entries before that are at fault now."""
+    if value is UNSET:
+        return before
+    if not (isinstance(value, Mapping) and isinstance(before, Mapping) and isinstance(entry.node, Table)):
+        return cast("Any", value)
+    now, old = cast("Mapping[str, Any]", value), cast("Mapping[str, Any]", before)
+    kept = {inner.key: old[inner.key] for inner in entry.node.entries if inner.key in old and inner.key not in now}
+    return {**kept, **now} if kept else now
 
 
 # ---- putting together ------------------------------------------------------------------------------------------------
 
 
-def _assemble(places: Sequence[_Place], flags: Flags, policy: _Place) -> Settings:
+def _assemble(places: Sequence[Place], flags: Flags, policy: Place) -> Settings:
     groups: dict[str, dict[str, Any]] = {"": {}, "models": {}, "subagents": {}}
     for place in reversed(places):
         for key, value in place.values.items():
@@ -266,7 +297,7 @@ def _assemble(places: Sequence[_Place], flags: Flags, policy: _Place) -> Setting
     others["mode"] = _mode(flags.mode) or Mode(others.get("mode", Mode.DEFAULT))
     if flags.model:
         groups["models"]["default"] = flags.model
-    starter = _Place(layer="starter", path=Path("command line"), reach=Reach.USER)
+    starter = Place(layer="starter", path=Path("command line"), reach=Reach.USER)
     starter.rules = {"allow": _checked("allow", flags.allow), "deny": _checked("deny", flags.deny)}
     return Settings(
         layers=tuple(_layer(place) for place in (starter, *places, policy) if any(place.rules.values())),
@@ -280,7 +311,7 @@ def _assemble(places: Sequence[_Place], flags: Flags, policy: _Place) -> Setting
     )
 
 
-def _layer(place: _Place) -> Layer:
+def _layer(place: Place) -> Layer:
     rules = Rules(**{kind: tuple(dict.fromkeys(texts)) for kind, texts in place.rules.items()})
     return Layer(name=place.layer, rules=rules, origin=str(place.path))
 

@@ -35,6 +35,7 @@ class Field:
     Attributes:
         attribute: its place in `AgentDefinition`.
         values: the words that `CHOICE` and `MODE` know.
+        meanings: of those of them that do not speak for themselves.
         fallback: what happens after a bad value, in words (D4).
         renamed: words of other products, with ours.
     """
@@ -45,10 +46,20 @@ class Field:
     meaning: str
     example: str
     values: tuple[str, ...] = ()
+    meanings: tuple[tuple[str, str], ...] = ()
     fallback: str = "it is left out"
     renamed: tuple[tuple[str, str], ...] = ()
     required: bool = False
 
+
+_MODES = (
+    ("default", "reads are allowed; edits, commands and network need approval."),
+    ("acceptEdits", "edits inside the workspace are allowed, the rest needs approval."),
+    ("plan", "reading only."),
+    ("bypassPermissions", "what the mode would ask about is allowed; rules and protected places still count."),
+    ("bubble", "like default, and always asks, also in the background."),
+    ("dontAsk", "never asks: what the mode would ask about is denied, or allowed where subagents.allowDontAsk is on."),
+)
 
 FIELDS: tuple[Field, ...] = (
     Field(
@@ -131,6 +142,7 @@ FIELDS: tuple[Field, ...] = (
         meaning="What is asked when no rule decides. plan means reading only, whatever tools says.",
         example="plan",
         values=tuple(Mode),
+        meanings=_MODES,
         fallback="'default' is used",
     ),
     Field(

@@ -204,6 +204,11 @@ class ValueReader:
         return to_data(_table(field, node))
 
 
+def is_name(text: str) -> bool:
+    """Whether an agent can be called so."""
+    return bool(_NAME.fullmatch(text)) and text.casefold() != "main"
+
+
 def _text(field: Field, node: Node) -> str:
     if not isinstance(node, Scalar):
         wants = "rules as text" if field.kind is Kind.RULES else field.kind.value

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
 
+from ensign.lsp.agent_files import fixes
 from ensign.lsp.guard import encode
 from ensign.lsp.lifecycle import ASK, EXPLORE
 from ensign.lsp.target import target_at
@@ -20,7 +21,11 @@ if TYPE_CHECKING:
 def register(server: LanguageServer, standard: Standard) -> None:
     """`textDocument/codeAction`."""
 
-    def offer(params: types.CodeActionParams) -> list[types.Command | types.CodeAction]:
+    async def offer(params: types.CodeActionParams) -> list[types.Command | types.CodeAction]:
+        """Fixes of an agent file first, then what can be asked about the place."""
+        return [*await fixes(server, params), *ask_about(params)]
+
+    def ask_about(params: types.CodeActionParams) -> list[types.Command | types.CodeAction]:
         """Nothing between words: a light bulb everywhere is one that nobody looks at."""
         uri = params.text_document.uri
         # Ours have no kind, so a client that wants one kind only wants none of ours.

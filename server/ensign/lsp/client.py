@@ -20,6 +20,8 @@ class Client:
         draws_approvals: it shows approvals from events and answers by `ensign/approval/answer`.
         options: its initialization options, settings below `ensign.`.
         process_id: the process that must not outlive us, or None.
+        registers: capabilities of documents that can be offered later, for some files only.
+        asks_settings: it answers `workspace/configuration`.
     """
 
     name: str
@@ -34,6 +36,8 @@ class Client:
     shows_documents: bool
     shows_progress: bool
     takes_action_literals: bool
+    registers: frozenset[str]
+    asks_settings: bool
 
 
 def read_client(params: Mapping[str, Any]) -> Client:
@@ -53,10 +57,17 @@ def read_client(params: Mapping[str, Any]) -> Client:
         annotated_edits=member(edits, "changeAnnotationSupport") is not None,
         shows_documents=bool(member(params, "capabilities", "window", "showDocument", "support")),
         shows_progress=bool(member(params, "capabilities", "window", "workDoneProgress")),
+        registers=_registers(params),
+        asks_settings=bool(member(params, "capabilities", "workspace", "configuration")),
         takes_action_literals=bool(
             member(params, "capabilities", "textDocument", "codeAction", "codeActionLiteralSupport")
         ),
     )
+
+
+def _registers(params: Mapping[str, Any]) -> frozenset[str]:
+    features = json_object(member(params, "capabilities", "textDocument")) or {}
+    return frozenset(name for name, feature in features.items() if member(feature, "dynamicRegistration"))
 
 
 def _roots(params: Mapping[str, Any]) -> tuple[Path, ...]:

@@ -42,6 +42,10 @@ class OpenDocuments:
         """Return an open document's text."""
         return self._texts.get(path)
 
+    def paths(self) -> tuple[Path, ...]:
+        """The open documents."""
+        return tuple(self._texts)
+
     def uri(self, path: Path) -> str:
         """Return the URI the client uses for a path."""
         known = self._known.get(path)

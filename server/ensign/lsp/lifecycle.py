@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import ensign
 from ensign.lsp.client import read_client
 from ensign.lsp.guard import INVALID_REQUEST, RpcError, params_object
+from ensign.lsp.registration import offered_at_once
 from ensign.protocol.tasks import WINDOW_CLOSED
 
 if TYPE_CHECKING:
@@ -87,6 +88,7 @@ def _capabilities(server: LanguageServer) -> dict[str, Any]:
         "positionEncoding": "utf-16",
         "textDocumentSync": {"openClose": True, "change": incremental, "save": {"includeText": False}},
         "codeActionProvider": True,
+        **offered_at_once(server.client.registers),
         **commands,
         "experimental": {"ensign": {"methods": sorted(server.methods)}},
     }

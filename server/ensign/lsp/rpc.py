@@ -195,11 +195,15 @@ class Peer:
         if inspect.iscoroutine(result):
             self.spawn(result, method)
 
-    def spawn(self, work: Coroutine[Any, Any, Any], what: str) -> None:
-        """Run `work` beside the requests, until it or the connection ends. A failure is logged as one of `what`."""
+    def spawn(self, work: Coroutine[Any, Any, Any], what: str) -> Callable[[], object]:
+        """Run `work` beside the requests, until it or the connection ends, or the returned function is called.
+
+        A failure is logged as one of `what`.
+        """
         task = asyncio.create_task(work, name=what)
         self._background.add(task)
         task.add_done_callback(self._spawned_ended)
+        return task.cancel
 
     def _spawned_ended(self, task: asyncio.Task[Any]) -> None:
         self._background.discard(task)

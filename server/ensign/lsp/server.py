@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from ensign.lsp import agents, approvals, events, lifecycle, models, sessions, tasks, turns
+from ensign.lsp.diagnostics import Diagnostics
 from ensign.lsp.documents import OpenDocuments
 from ensign.lsp.editor import LspEditor
 from ensign.lsp.guard import (
@@ -26,6 +27,7 @@ from ensign.lsp.guard import (
     encode,
 )
 from ensign.lsp.progress import Progress
+from ensign.lsp.registration import register_later
 from ensign.lsp.reports import Reports
 from ensign.lsp.rpc import Handler, Peer
 from ensign.protocol.errors import EnsignError
@@ -89,6 +91,8 @@ class LanguageServer:
             group.register(self)
         self.progress = Progress(self)
         self.reports = Reports(self)
+        self.diagnostics = Diagnostics(self)
+        self.on_ready.append(lambda: register_later(self))
 
     # ---- registration ------------------------------------------------------------------------------------------------
 
@@ -216,6 +220,7 @@ class LanguageServer:
             self._unsubscribe = app.subscribe(self._on_event, self._on_changed)
             for ready in self.on_ready:
                 ready()
+            self.diagnostics.settings_read(app.settings_faults())
             return
         self.peer.notify("window/showMessage", {"type": 1, "message": f"Ensign: {self._problem}"})
 
@@ -225,3 +230,7 @@ class LanguageServer:
 
     def _on_changed(self, what: str) -> None:
         self.peer.notify("ensign/changed", {"what": what})
+        if what in ("agents", "settings"):
+            self.diagnostics.world_changed()
+        if what == "settings":
+            self.diagnostics.settings_read(self.app.settings_faults())

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from lsprotocol import types
 from pygls.feature_manager import FeatureManager
 
-from ensign.lsp import actions, commands, sync
+from ensign.lsp import actions, agent_files, commands, configuration, sync
 from ensign.lsp.guard import decode_standard, encode_standard
 from ensign.lsp.rpc import Handler
 
@@ -31,6 +31,8 @@ class Standard:
         sync.register(server, self)
         actions.register(server, self)
         commands.register(server, self)
+        agent_files.register(server, self)
+        configuration.register(server, self)
         self.feature(
             types.WINDOW_WORK_DONE_PROGRESS_CANCEL,
             types.WorkDoneProgressCancelParams,

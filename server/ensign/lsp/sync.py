@@ -38,6 +38,7 @@ class _Sync:
         if (path := file_path(document.uri)) is not None:
             self._open.put(path, document.uri, document.version, Text(document.text))
             self._server.app.documents.opened(path, document.version, document.text)
+            self._server.diagnostics.changed(path)
 
     def changed(self, params: types.DidChangeTextDocumentParams) -> None:
         document = params.text_document
@@ -55,6 +56,7 @@ class _Sync:
             return
         self._open.put(path, document.uri, document.version, text)
         self._server.app.documents.changed(path, document.version, text.text)
+        self._server.diagnostics.changed(path)
 
     def saved(self, params: types.DidSaveTextDocumentParams) -> None:
         if (path := file_path(params.text_document.uri)) is not None:
@@ -64,3 +66,4 @@ class _Sync:
         if (path := file_path(params.text_document.uri)) is not None:
             self._open.drop(path)
             self._server.app.documents.closed(path)
+            self._server.diagnostics.closed(path)

@@ -39,6 +39,29 @@ class Catalog:
         self._keys: dict[str, Secret] = {}
         self._models: dict[str, Model] = {}
 
+    def configure(self, settings: ModelSettings, policies: Policies) -> None:
+        """Resolve by other settings from now on. Models that are in use stay as they are; keys are kept."""
+        if (settings, policies.limits) != (self._settings, self._policies.limits):
+            self._settings, self._policies = settings, policies
+            self._models = {}
+
+    def beside(self, settings: ModelSettings, policies: Policies) -> Catalog:
+        """Return a catalogue by other settings that shares keys and connections with this one."""
+        other = Catalog(settings, self._environment, self._http, policies)
+        other._keys = self._keys
+        return other
+
+    def references(self) -> dict[str, str | None]:
+        """Return roles and aliases with the ids they stand for; None where nothing is set, or nothing valid."""
+        names = (*ROLES, *ALIASES, *self._settings.aliases)
+        return {name: self._target_or_none(name) for name in dict.fromkeys(names)}
+
+    def _target_or_none(self, name: str) -> str | None:
+        try:
+            return self.target(name)
+        except UserError:
+            return None
+
     def set_key(self, provider: str, key: str) -> None:
         """Use this key for a provider from the next request on; an empty one is forgotten.
 

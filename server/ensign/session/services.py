@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 
 from ensign.definitions.catalogue import Definitions
@@ -24,7 +25,8 @@ class Services:
     """Shared, live objects and the settings in force.
 
     Attributes:
-        settings: read at each use, so that a changed file holds at once.
+        settings: read at each use, so that a changed file holds at once. Of the first workspace folder; see `at`.
+        settings_at, models_at: those of the workspace folder that a directory is in.
         definitions: the same for agent files.
         base_policy: the main agent's policy but for rules, mode and grants, given the folder of its own output.
         add_rule: saves an "always" answer in the local settings of a workspace folder.
@@ -36,6 +38,8 @@ class Services:
     settings: Callable[[], Settings]
     definitions: Callable[[], Definitions]
     models: Catalog
+    settings_at: Callable[[Path], Settings]
+    models_at: Callable[[Path], Catalog]
     tools: tuple[Tool, ...]
     engine: PermissionEngine
     registry: FileRegistry
@@ -49,6 +53,10 @@ class Services:
     base_policy: Callable[[Path], Policy]
     add_rule: Callable[[Path, str], Awaitable[None]]
     clock: Callable[[], float]
+
+    def at(self, cwd: Path) -> Services:
+        """The same for a session in `cwd`, whose workspace folder decides its project settings."""
+        return replace(self, settings=lambda: self.settings_at(cwd), models=self.models_at(cwd))
 
     def model_or_none(self, reference: str) -> Model | None:
         """The model of a reference; None for a role or alias that nothing is set for (A13).

@@ -25,6 +25,7 @@ from ensign.session.approvals import Approvals
 from ensign.session.authority import Authority
 from ensign.session.chat import Chat
 from ensign.session.log import EventLog
+from ensign.session.model_choice import ModelChoice
 from ensign.session.mcp import RemoteTools
 from ensign.session.questions import inquiry_of, request_of
 from ensign.session.records import Records
@@ -92,13 +93,16 @@ class Session:
         self._announced = described(services.definitions())
         self._told: set[str] = set()
         self.factory: AgentFactory
+        self._choice: ModelChoice
         self.main: Agent
         self.turns: Turns
 
     async def begin(self, model_name: str | None = None) -> None:
         """Build the main agent, afresh or from its transcript."""
         past = self.records.past
-        model = self.services.models.model(model_name or (past.head.model if past is not None else "default"))
+        name = model_name or (past.head.model if past is not None else "default")
+        self._choice = ModelChoice(self.services.models, name)
+        model = self._choice.model
         factory = self.factory = AgentFactory(
             services=self.services,
             session_id=self.id,
@@ -185,7 +189,13 @@ class Session:
         Raises:
             UserError: there is no such model.
         """
-        self.turns.retarget(self.services.models.model(name))
+        self.turns.retarget(self._choice.take(name))
+
+    def settings_changed(self) -> None:
+        """Resolve the main agent's model anew, for its next turn."""
+        model = self._choice.again(lambda text: self.emit(events.Notice(**self.main.who, level="warning", text=text)))
+        if model is not None:
+            self.turns.retarget(model)
 
     async def settled(self) -> None:
         """Return once nothing runs and nothing waits to be told."""

@@ -84,8 +84,9 @@ class Sessions:
             session.definitions_changed()
 
     async def settings_changed(self) -> None:
-        """The settings have changed; servers that are new in them are started, others ended."""
+        """Settings have changed: models are resolved anew, servers that are new are started and others ended."""
         for session in self._open.values():
+            session.settings_changed()
             await session.remote.start()
 
     def can_answer(self, answers: bool) -> None:
@@ -149,7 +150,7 @@ class Sessions:
         main_id = store.main_agent()
         main = await store.reopen(main_id) if main_id is not None else None
         records = Records(store, self._fallback, main)
-        session = Session(self._services, records, cwd, created_at=self._services.clock())
+        session = Session(self._services.at(cwd), records, cwd, created_at=self._services.clock())
         session.approvals.channel = self._answers
         await session.begin(model)
         session.log.read(lambda seq, event: self._publish(session.id, seq, event))
