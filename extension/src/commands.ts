@@ -165,7 +165,7 @@ function otherCommands(parts: Parts): Record<string, Command> {
     setApiKey: () => secrets.ask(),
     clearApiKey: () => secrets.clear(),
     "agents.refresh": () => agents.refresh(),
-    "agents.new": () => newAgent(),
+    "agents.new": () => newAgent(server),
     "report.act": (uri?: vscode.Uri) => actOn(chat, uri),
     restart: () => server.restart(),
     showLog: () => log.show(),
@@ -182,6 +182,9 @@ async function actOn(chat: ChatView, uri: vscode.Uri | undefined): Promise<void>
 }
 
 async function doctor(server: Server, reports: Reports): Promise<void> {
+  if (server.supports("ensign/doctor")) {
+    return reports.openText("Ensign Doctor", (await server.request("ensign/doctor", {})).text);
+  }
   if (server.launch === undefined) {
     const { state } = server;
     const why = state.kind === "failed" ? `${state.message}\n\n${state.steps}` : "The server has not been started.";

@@ -29,7 +29,9 @@ export interface Requests {
   "ensign/approval/list": Method<p.Empty, p.ApprovalsListed>;
   "ensign/approval/answer": Method<p.ApprovalAnswer, p.Answered>;
   "ensign/view/subscribe": Method<p.ViewSubscribe, p.Empty>;
-  "ensign/model/list": Method<p.Empty, p.ModelsListed>;
+  "ensign/agent/create": Method<p.AgentCreate, p.AgentCreated>;
+  "ensign/doctor": Method<p.Empty, p.DoctorPage>;
+  "ensign/model/list": Method<p.ModelList, p.ModelsListed>;
   "ensign/model/key": Method<p.SecretSet, p.Empty>;
 }
 

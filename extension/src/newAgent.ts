@@ -1,44 +1,50 @@
-/** Scaffold an agent definition and open it. */
+/** A new agent: its place and name are asked for here, judged and written by the server. */
 import * as vscode from "vscode";
+import type { AgentCreate } from "./protocol";
+import type { Server } from "./server";
 
-export async function newAgent(): Promise<void> {
-  const folder = await pickFolder();
-  if (folder === undefined) return;
+interface PlaceItem extends vscode.QuickPickItem {
+  place: AgentCreate["place"];
+  cwd?: string;
+}
+
+export async function newAgent(server: Server): Promise<void> {
+  const where = await pickPlace();
+  if (where === undefined) return;
+  const params = (name: string): AgentCreate => ({
+    name,
+    place: where.place,
+    ...(where.cwd === undefined ? {} : { cwd: where.cwd }),
+  });
   const name = await vscode.window.showInputBox({
     title: "New agent",
-    prompt: "Its name: lower-case letters, digits and dashes",
+    prompt: "Its name, by which the main agent calls it",
     placeHolder: "test-writer",
-    validateInput: (text) =>
-      /^[a-z][a-z0-9-]{0,63}$/.test(text) ? undefined : "Lower-case letters, digits and dashes, a letter first",
+    ignoreFocusOut: true,
+    validateInput: async (text) => {
+      if (!text.trim()) return undefined;
+      try {
+        await server.request("ensign/agent/create", { ...params(text), check: true });
+        return undefined;
+      } catch (error) {
+        return error instanceof Error ? error.message : String(error);
+      }
+    },
   });
-  if (name === undefined) return;
-  const file = vscode.Uri.joinPath(folder, ".ensign", "agents", `${name}.md`);
-  if (!(await exists(file))) await vscode.workspace.fs.writeFile(file, new TextEncoder().encode(scaffold(name)));
-  await vscode.window.showTextDocument(file);
+  if (!name?.trim()) return;
+  const made = await server.request("ensign/agent/create", params(name));
+  const selection = new vscode.Range(made.line, made.start, made.line, made.end);
+  await vscode.window.showTextDocument(vscode.Uri.file(made.path), { selection });
 }
 
-async function pickFolder(): Promise<vscode.Uri | undefined> {
+async function pickPlace(): Promise<PlaceItem | undefined> {
   const folders = vscode.workspace.workspaceFolders ?? [];
-  if (folders.length > 1) return (await vscode.window.showWorkspaceFolderPick())?.uri;
-  if (folders[0] === undefined) throw new Error("open a folder first: an agent belongs to a project");
-  return folders[0].uri;
-}
-
-async function exists(file: vscode.Uri): Promise<boolean> {
-  try {
-    await vscode.workspace.fs.stat(file);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-function scaffold(name: string): string {
-  return `---
-name: ${name}
-description: When the main agent should delegate to it, in one sentence
-tools: [Read, Glob, Grep]
----
-You are ${name}. Say here what it does, how it works, and what its report must contain.
-`;
+  const items: PlaceItem[] = folders.map(({ name, uri }) => ({
+    label: `$(folder) ${folders.length > 1 ? name : "This project"}`,
+    detail: "In .ensign/agents, for everybody who works on it",
+    place: "project",
+    cwd: uri.fsPath,
+  }));
+  items.push({ label: "$(account) You", detail: "In your own folder, for all your projects", place: "user" });
+  return vscode.window.showQuickPick(items, { title: "New agent", placeHolder: "Who is it for?" });
 }

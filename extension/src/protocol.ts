@@ -672,11 +672,12 @@ export interface Explained {
   parts: ExplainedPart[];
 }
 
-/** One line of `ensign doctor`; `detail` says what to do when it is not `ok`. */
+/** One line of `ensign doctor`; `step` is what to do about it, where that is not plain from `detail`. */
 export interface Check {
   name: string;
   state: "ok" | "warning" | "failed";
   detail: string;
+  step: string;
 }
 
 /** `ensign/event`; `seq` has no gaps in a session. */
@@ -712,12 +713,6 @@ export interface NotebookAnswer {
   unsaved: boolean;
 }
 
-/** `ensign/model/key`: a provider's key from the editor's secret store; kept in memory alone. */
-export interface SecretSet {
-  provider: string;
-  key: string;
-}
-
 /** `ensign/usage/get`; without `session_id`, of all sessions. */
 export interface UsageGet {
   sessionId: string | null;
@@ -743,6 +738,38 @@ export interface UsageListed {
   by: "task" | "agent" | "model" | "turn" | "session";
   sums: UsageSum[];
   total: UsageSum;
+}
+
+/** `ensign/agent/create`: a new agent file of the project that `cwd` is in, or of the person. */
+export interface AgentCreate {
+  name: string;
+  place: "project" | "user";
+  cwd?: string | null;
+  check?: boolean;
+}
+
+/** Where the file is, and the text to be replaced in it: line and columns from 0, in UTF-16 units. */
+export interface AgentCreated {
+  path: string;
+  line: number;
+  start: number;
+  end: number;
+}
+
+/** `ensign/model/list`; with `local`, servers on this machine are asked which models they have (at most 300 ms). */
+export interface ModelList {
+  local?: boolean;
+}
+
+/** `ensign/model/key`: a provider's key from the editor's secret store; kept in memory alone. */
+export interface SecretSet {
+  provider: string;
+  key: string;
+}
+
+/** Answer to `ensign/doctor`: what was checked, as Markdown. */
+export interface DoctorPage {
+  text: string;
 }
 
 export type Event = TurnStarted | StepStarted | StepRestarted | TextDelta | ThinkingDelta | MessageAdded | ToolStarted | ToolProgress | ToolFinished | ApprovalRequested | ApprovalResolved | TaskChanged | TodoChanged | UsageReported | Compacted | Notice | TurnEnded | TurnFailed | RunEnded;

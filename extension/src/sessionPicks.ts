@@ -76,23 +76,27 @@ export async function deleteChat(server: Server, sessions: Sessions, sessionId: 
 }
 
 export async function pickModel(server: Server, sessions: Sessions): Promise<void> {
-  const { models, roles } = await server.request("ensign/model/list", {});
-  const items = models.map(({ id, label, provider, ready, problem }) => ({
-    label: ready ? label : `$(warning) ${label}`,
-    description: [provider, ...Object.keys(roles).filter((role) => roles[role] === id)].join(" · "),
-    detail: ready ? "" : problem,
-    id,
-    ready,
-  }));
-  const choice = await vscode.window.showQuickPick(items, { title: "Model of this chat", matchOnDescription: true });
+  // Servers on this machine are asked now, and only now: they come and go.
+  const listed = server.request("ensign/model/list", { local: true });
+  const items = listed.then(({ models, roles }) =>
+    models.map(({ id, label, provider, ready, problem }) => ({
+      label: ready ? label : `$(warning) ${label}`,
+      description: [provider, ...Object.keys(roles).filter((role) => roles[role] === id)].join(" · "),
+      detail: ready ? "" : problem,
+      id,
+      ready,
+    })),
+  );
+  const choice = await vscode.window.showQuickPick(items, {
+    title: "Model of this chat",
+    placeHolder: "Type to search",
+    matchOnDescription: true,
+  });
   if (choice === undefined) return;
   if (!choice.ready) {
     const set = "Set API Key";
-    const answer = await vscode.window.showWarningMessage(
-      `${choice.id} is not ready: ${choice.detail}`,
-      set,
-      "Use anyway",
-    );
+    const steps = choice.detail.startsWith("needs a key") ? [set, "Use anyway"] : ["Use anyway"];
+    const answer = await vscode.window.showWarningMessage(`${choice.id} is not ready: ${choice.detail}`, ...steps);
     if (answer === set) await vscode.commands.executeCommand("ensign.setApiKey");
     if (answer === undefined) return;
   }

@@ -42,6 +42,7 @@ from ensign.protocol.wire import Check, Explained
 from ensign.session.agent_files import agent_files
 from ensign.session.api import Api
 from ensign.session.everywhere import Everywhere
+from ensign.session.new_agents import NewAgents
 from ensign.session.remote import Doors
 from ensign.session.services import Services
 from ensign.session.sessions import OnEvent, Sessions
@@ -140,6 +141,13 @@ class App:
             definitions=self._services.definitions,
             models=models,
             default_cwd=world.roots[0],
+            new_agents=NewAgents(
+                definitions=self._services.definitions,
+                own=world.paths.agents,
+                root_of=world.root_of,
+                default_cwd=world.roots[0],
+            ),
+            diagnose=self.diagnose,
         )
         self.everywhere = Everywhere(self._store, world.paths.sockets)
         self._sessions.attend(Doors(world.paths.sockets, self.api))

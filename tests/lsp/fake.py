@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from ensign.protocol import events, wire
+from ensign.protocol import events, setup, wire
 from ensign.protocol.access import Mode
 from ensign.protocol.approvals import ApprovalRequest, Outcome
 from ensign.protocol.errors import UserError
@@ -299,10 +299,10 @@ class FakeApp:
     async def view_subscribe(self, params: wire.ViewSubscribe) -> wire.Empty:
         return wire.Empty()
 
-    async def model_list(self, params: wire.Empty) -> wire.ModelsListed:
+    async def model_list(self, params: setup.ModelList) -> wire.ModelsListed:
         return wire.ModelsListed(models=(), roles={})
 
-    async def model_key(self, params: wire.SecretSet) -> wire.Empty:
+    async def model_key(self, params: setup.SecretSet) -> wire.Empty:
         return wire.Empty()
 
 

@@ -33,6 +33,10 @@ def labels(items: Any) -> list[str]:
     return [item["label"] for item in items]
 
 
+def offset(text: str, place: Any) -> int:
+    return sum(len(line) for line in text.splitlines(keepends=True)[: place["line"]]) + int(place["character"])
+
+
 async def fixed(person: Desk, text: str, line: int, file: str = ".ensign/agents/new.md") -> dict[str, str]:
     """The text after each fix that is offered on a line, by its title."""
     uri = person.open(file, text)
@@ -44,10 +48,7 @@ async def fixed(person: Desk, text: str, line: int, file: str = ".ensign/agents/
     for action in answer["result"]:
         assert action["kind"] == "quickfix"
         (edit,) = action["edit"]["changes"][uri]
-        starts: list[int] = [0, *(n + 1 for n, character in enumerate(text) if character == "\n")]
-        place: Any = edit["range"]
-        first: int = starts[place["start"]["line"]] + place["start"]["character"]
-        last: int = starts[place["end"]["line"]] + place["end"]["character"]
+        first, last = (offset(text, edit["range"][end]) for end in ("start", "end"))
         after[action["title"]] = text[:first] + edit["newText"] + text[last:]
     person.client.notify("textDocument/didClose", {"textDocument": {"uri": uri}})
     return after

@@ -21,6 +21,8 @@ class Seen:
     def __init__(self) -> None:
         self.questions: asyncio.Queue[types.ShowMessageRequestParams] = asyncio.Queue()
         self.edits: asyncio.Queue[types.ApplyWorkspaceEditParams] = asyncio.Queue()
+        self.registered: asyncio.Queue[types.RegistrationParams] = asyncio.Queue()
+        self.faults: asyncio.Queue[types.PublishDiagnosticsParams] = asyncio.Queue()
         self.shown: asyncio.Queue[types.ShowDocumentParams] = asyncio.Queue()
 
 
@@ -55,7 +57,17 @@ def client_of(seen: Seen) -> Any:
 
     client.feature(types.WINDOW_SHOW_MESSAGE_REQUEST)(question)
     client.feature(types.WORKSPACE_APPLY_EDIT)(edit)
-    # Its own handler keeps a list that nothing can wait on.
+
+    def registered(params: types.RegistrationParams) -> None:
+        seen.registered.put_nowait(params)
+
+    def faults(params: types.PublishDiagnosticsParams) -> None:
+        seen.faults.put_nowait(params)
+
+    client.feature(types.CLIENT_REGISTER_CAPABILITY)(registered)
+    # Its own handlers keep lists that nothing can wait on.
+    del client.protocol.fm.features[types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS]
+    client.feature(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)(faults)
     del client.protocol.fm.features[types.WINDOW_SHOW_DOCUMENT]
     client.feature(types.WINDOW_SHOW_DOCUMENT)(shown)
     return client
@@ -143,3 +155,36 @@ async def test_an_edit_is_asked_for_and_reaches_the_open_document(editor: tuple[
     assert isinstance(change, types.TextDocumentEdit)
     assert (change.text_document.uri, change.text_document.version) == (file.as_uri(), 1)
     assert file.read_text(encoding="utf-8") == "def parse_header(line):\n    return line\n"
+
+
+async def test_an_agent_file_is_checked_completed_and_explained(editor: tuple[LanguageClient, Seen, Path]) -> None:
+    client, seen, project = editor
+    file = project / ".ensign" / "agents" / "reviewer.md"
+    text = "---\nname: reviewer\ndescription: d\ntools: Raed\nmodel: \n---\nRole.\n"
+    client.text_document_did_open(opened(file, text))
+    offered = {one.method for one in (await seen.registered.get()).registrations}
+    assert {types.TEXT_DOCUMENT_COMPLETION, types.TEXT_DOCUMENT_HOVER, types.TEXT_DOCUMENT_RENAME} <= offered
+    unknown, empty = (await seen.faults.get()).diagnostics
+    assert (unknown.code, unknown.range.start, empty.code) == (
+        "unknown-tool",
+        types.Position(line=3, character=7),
+        "no-value",
+    )
+    document = types.TextDocumentIdentifier(uri=file.as_uri())
+    context = types.CodeActionContext(diagnostics=[unknown], only=[types.CodeActionKind.QuickFix])
+    actions = await client.text_document_code_action_async(
+        types.CodeActionParams(text_document=document, range=unknown.range, context=context)
+    )
+    assert actions is not None
+    assert [action.title for action in actions] == ["Change to 'Read'"]
+    items = await client.text_document_completion_async(
+        types.CompletionParams(text_document=document, position=types.Position(line=4, character=7))
+    )
+    assert isinstance(items, list)
+    assert {"inherit", "small", "opus", "offline"} <= {item.label for item in items}
+    told = await client.text_document_hover_async(
+        types.HoverParams(text_document=document, position=types.Position(line=3, character=2))
+    )
+    assert told is not None
+    assert isinstance(told.contents, types.MarkupContent)
+    assert told.contents.value.startswith("**tools**")

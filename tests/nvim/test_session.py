@@ -7,18 +7,15 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 pytestmark = pytest.mark.nvim
 
 
-def test_a_person_explores_answers_and_gets_an_edit_of_an_unsaved_buffer(tmp_path: Path) -> None:
-    project = tmp_path / "project"
-    project.mkdir()
-    file = project / "names.py"
-    file.write_text("old_name = 1\n", encoding="utf-8")
-    (project / "use.py").write_text("from names import old_name\n", encoding="utf-8")
+def sitting(script: str, tmp_path: Path, project: Path, file: Path) -> Any:
+    """Let a person sit at Neovim as a script says; return what they saw."""
     result = tmp_path / "result.json"
     environment = {
         **os.environ,
@@ -30,12 +27,20 @@ def test_a_person_explores_answers_and_gets_an_edit_of_an_unsaved_buffer(tmp_pat
         "RESULT": str(result),
         "XDG_STATE_HOME": str(tmp_path / "state"),
     }
-    script = Path(__file__).with_name("session.lua")
-    command = ["nvim", "--headless", "--clean", "-n", "-c", f"luafile {script}"]
+    command = ["nvim", "--headless", "--clean", "-n", "-c", f"luafile {Path(__file__).with_name(script)}"]
     subprocess.run(command, env=environment, cwd=project, check=True, timeout=110, capture_output=True)
-
     seen = json.loads(result.read_text(encoding="utf-8"))
     assert "problem" not in seen, seen["problem"]
+    return seen
+
+
+def test_a_person_explores_answers_and_gets_an_edit_of_an_unsaved_buffer(tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    file = project / "names.py"
+    file.write_text("old_name = 1\n", encoding="utf-8")
+    (project / "use.py").write_text("from names import old_name\n", encoding="utf-8")
+    seen = sitting("session.lua", tmp_path, project, file)
     assert seen["actions"] == ["Explore this with a subagent", "Ask a subagent…"]
     assert seen["explored"]
     (question,) = seen["prompts"]
@@ -47,3 +52,15 @@ def test_a_person_explores_answers_and_gets_an_edit_of_an_unsaved_buffer(tmp_pat
     assert seen["modified"]
     assert seen["disk"] == "old_name = 1"
     assert {"begin", "report", "end"} <= set(seen["progress"])
+
+
+def test_a_person_writes_an_agent_file(tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    file = project / ".ensign" / "agents" / "writer.md"
+    file.parent.mkdir(parents=True)
+    seen = sitting("agent_file.lua", tmp_path, project, file)
+    assert seen["faults"] == [[3, 7, "unknown-tool"], [4, 6, "no-value"]]
+    assert {"red", "blue"} <= set(seen["colors"])
+    assert seen["hover"].startswith("**tools**")
+    assert seen["fixes"] == ["Change to 'Read'"]
+    assert seen["text"] == "---\nname: author\ndescription: d\ntools: Read\ncolor: \n---\nRole."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Literal
 from urllib.parse import urlsplit
 
@@ -113,14 +114,31 @@ class Catalog:
         default = self.target("default") or OFFLINE
         return {role: self.target(role) or default for role in ROLES}
 
-    def list_models(self) -> tuple[ModelInfo, ...]:
-        """Return what can be chosen, ready ones first, each with what it lacks."""
+    def places(self) -> dict[str, str]:
+        """Return the base URLs of the providers."""
+        return {provider: self._provider(provider)[0].base_url for provider in self._providers()}
+
+    def list_models(self, found: Mapping[str, tuple[str, ...] | None] | None = None) -> tuple[ModelInfo, ...]:
+        """Return what can be chosen, ready ones first, each with what it lacks.
+
+        Args:
+            found: what servers on this machine answered (`local.find_models`); None for one that did not.
+        """
         offline = ModelInfo(id=OFFLINE, label="offline (no language model)", provider=OFFLINE, ready=True)
-        found: dict[str, ModelInfo] = {OFFLINE: offline}
-        named = [f"{provider}/{name}" for provider in self._providers() for name in self._known_names(provider)]
+        listed: dict[str, ModelInfo] = {OFFLINE: offline}
+        answers = found or {}
+        named = [
+            f"{provider}/{name}"
+            for provider in self._providers()
+            for name in (*(answers.get(provider) or ()), *self._known_names(provider))
+        ]
         for identifier in (*named, *self.roles().values()):
-            found.setdefault(identifier, self._info(identifier))
-        return tuple(sorted(found.values(), key=lambda info: (not info.ready, info.provider != OFFLINE)))
+            info = self._info(identifier)
+            if info.ready and info.provider in answers and answers[info.provider] is None:
+                where = self.places()[info.provider]
+                info = replace(info, ready=False, problem=f"no server answers at {where}; start it")
+            listed.setdefault(identifier, info)
+        return tuple(sorted(listed.values(), key=lambda info: (not info.ready, info.provider != OFFLINE)))
 
     def _info(self, identifier: str) -> ModelInfo:
         provider, _, name = identifier.partition("/")

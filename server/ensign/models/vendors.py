@@ -130,6 +130,8 @@ VENDORS: tuple[Vendor, ...] = (
         needs_key=False,
         cache_key=False,
     ),
+    Vendor(name="llama.cpp", kind="openai", base_url="http://127.0.0.1:8080/v1", needs_key=False),
+    Vendor(name="vllm", kind="openai", base_url="http://127.0.0.1:8000/v1", needs_key=False, cache_key=False),
 )
 
 

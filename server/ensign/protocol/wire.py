@@ -6,7 +6,6 @@ Each class is the shape of one message; field names are snake_case here and came
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
 from typing import Any, Literal
 
 from ensign.protocol.access import Decision, Mode
@@ -351,11 +350,12 @@ class Explained(Value):
 
 @frozen
 class Check(Value):
-    """One line of `ensign doctor`; `detail` says what to do when it is not `ok`."""
+    """One line of `ensign doctor`; `step` is what to do about it, where that is not plain from `detail`."""
 
     name: str
     state: Literal["ok", "warning", "failed"]
     detail: str
+    step: str = ""
 
 
 @frozen
@@ -401,14 +401,6 @@ class NotebookAnswer(Value):
     """Its answer."""
 
     unsaved: bool
-
-
-@frozen
-class SecretSet(Value):
-    """`ensign/model/key`: a provider's key from the editor's secret store; kept in memory alone."""
-
-    provider: str
-    key: str = field(repr=False)
 
 
 Options = Mapping[str, Any]

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from ensign.definitions.catalogue import Definitions, to_listing
 from ensign.models.catalog import Catalog
+from ensign.models.local import find_models
 from ensign.protocol import wire
 from ensign.protocol.approvals import Answer
 from ensign.protocol.errors import UserError
+from ensign.protocol.setup import AgentCreate, AgentCreated, DoctorPage, ModelList, SecretSet
 from ensign.protocol.tasks import TaskRecord
 from ensign.protocol.usage import UsageGet, UsageListed
 from ensign.protocol.value import frozen
 from ensign.session.context import with_context, with_place
+from ensign.session.doctor import page
+from ensign.session.new_agents import NewAgents
 from ensign.session.session import Session
 from ensign.session.sessions import Sessions, go_on
 from ensign.session.snapshot import snapshot_of
@@ -34,6 +38,8 @@ class Api:
     definitions: Callable[[], Definitions]
     models: Catalog
     default_cwd: Path
+    new_agents: NewAgents
+    diagnose: Callable[[], Awaitable[list[wire.Check]]]
 
     async def session_open(self, params: wire.SessionOpen) -> wire.SessionOpened:
         """Open a new or stored session."""
@@ -208,11 +214,20 @@ class Api:
         await self.store.catch_up()
         return summed(await self.store.index.usage(params.session_id), params.by)
 
-    async def model_list(self, _: wire.Empty) -> wire.ModelsListed:
-        """List the models that can be chosen."""
-        return wire.ModelsListed(models=self.models.list_models(), roles=self.models.roles())
+    async def agent_create(self, params: AgentCreate) -> AgentCreated:
+        """Make an agent file for a person."""
+        return await self.new_agents.create(params)
 
-    async def model_key(self, params: wire.SecretSet) -> wire.Empty:
+    async def doctor(self, _: wire.Empty) -> DoctorPage:
+        """Check the machine, and say what to do."""
+        return DoctorPage(text=page(await self.diagnose()))
+
+    async def model_list(self, params: ModelList) -> wire.ModelsListed:
+        """List the models that can be chosen."""
+        found = await find_models(self.models.places()) if params.local else None
+        return wire.ModelsListed(models=self.models.list_models(found), roles=self.models.roles())
+
+    async def model_key(self, params: SecretSet) -> wire.Empty:
         """Take a provider's key from the editor's secret store."""
         self.models.set_key(params.provider, params.key)
         return wire.Empty()

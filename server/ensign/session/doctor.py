@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import shutil
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from ensign.mcp.connection import Connection
 from ensign.protocol.definition import Diagnostic
@@ -18,6 +19,9 @@ from ensign.tools.words import count
 OLDEST = (3, 11)
 SHOWN_TOOLS = 20
 OFF = "disabled in the settings"
+
+_SANDBOX = "Do what the line above says, or set `ensign.sandbox` to `off` if you do not want one."
+_KEY = "Run **Ensign: Set API Key** in the editor, or set the variable and start the editor again."
 
 
 async def diagnose(services: Services, faults: Iterable[Diagnostic], *, state: str, path: str | None) -> list[Check]:
@@ -36,6 +40,28 @@ async def diagnose(services: Services, faults: Iterable[Diagnostic], *, state: s
     ]
 
 
+def page(checks: Sequence[Check]) -> str:
+    """Return the checks as Markdown: what needs a hand first, with the next step, then what is well."""
+    bad = [check for check in checks if check.state != "ok"]
+    lines = ["# Ensign Doctor", "", f"{len(bad)} of {len(checks)} checks need a hand." if bad else "All is well.", ""]
+    for check in sorted(bad, key=lambda check: check.state != "failed"):
+        lines += [
+            f"## {'Broken' if check.state == 'failed' else 'Limited'}: {check.name}",
+            "",
+            _plain(check.detail),
+            "",
+        ]
+        lines += [f"**Next:** {check.step}", ""] if check.step else []
+    good = [check for check in checks if check.state == "ok"]
+    lines += ["## In order", "", *(f"- {check.name}: {_plain(check.detail)}" for check in good), ""]
+    return "\n".join(lines)
+
+
+def _plain(text: str) -> str:
+    """Text of files and programs on one line, without Markdown of its own; as source it stays readable."""
+    return re.sub(r"([`*\[\]<>])", r"\\\1", " ".join(text.split()))
+
+
 def _python() -> Check:
     version = ".".join(map(str, sys.version_info[:3]))
     good = sys.version_info[:2] >= OLDEST
@@ -43,6 +69,9 @@ def _python() -> Check:
         name="python",
         state="ok" if good else "failed",
         detail=f"{version} at {sys.executable}" + ("" if good else "; Ensign needs 3.11 or newer"),
+        step=""
+        if good
+        else "Install Python 3.11 or newer, choose it in the setting `ensign.server.python`, and restart the server.",
     )
 
 
@@ -50,14 +79,15 @@ def _search() -> Check:
     try:
         return Check(name="ripgrep", state="ok", detail=str(executable()))
     except ToolError as error:
-        return Check(name="ripgrep", state="failed", detail=str(error))
+        return Check(name="ripgrep", state="failed", detail=str(error), step="Install Ensign again.")
 
 
 def _program(name: str, path: str | None, without: str, *, required: bool) -> Check:
     found = shutil.which(name, path=path)
     if found is not None:
         return Check(name=name, state="ok", detail=found)
-    return Check(name=name, state="failed" if required else "warning", detail=f"not found: {without}")
+    step = f"Install `{name}` and see that it is on the PATH of whoever starts the server."
+    return Check(name=name, state="failed" if required else "warning", detail=f"not found: {without}", step=step)
 
 
 async def _sandbox(services: Services) -> Check:
@@ -69,10 +99,10 @@ async def _sandbox(services: Services) -> Check:
     match setting:
         case "auto":
             detail = f"{problem}: commands of agents that only read run without one"
-            return Check(name="sandbox", state="warning", detail=detail)
+            return Check(name="sandbox", state="warning", detail=detail, step=_SANDBOX)
         case "required":
             detail = f"{problem}: commands of agents that only read are refused, by the setting 'sandbox'"
-            return Check(name="sandbox", state="failed", detail=detail)
+            return Check(name="sandbox", state="failed", detail=detail, step=_SANDBOX)
         case "off":
             return Check(name="sandbox", state="ok", detail="not used, by the setting 'sandbox'")
 
@@ -89,6 +119,7 @@ def _models(services: Services) -> list[Check]:
                 name=f"model {role}",
                 state="warning" if problem else "ok",
                 detail=f"{identifier}: {problem}" if problem else identifier,
+                step=(_KEY if "key" in problem else f"Change `ensign.models.{role}`.") if problem else "",
             )
         )
     return checks
@@ -98,7 +129,13 @@ def _agents(services: Services) -> Check:
     definitions = services.definitions()
     errors = [one for one in definitions.diagnostics if one.severity == "error"]
     if errors:
-        return Check(name="agents", state="warning", detail=f"{len(errors)} files have errors; see `ensign agents`")
+        first = errors[0]
+        return Check(
+            name="agents",
+            state="warning",
+            detail=f"{len(errors)} files have errors; see `ensign agents`",
+            step=f"Open `{first.path}`, line {first.line}: {_plain(first.message)}.",
+        )
     return Check(name="agents", state="ok", detail=", ".join(definitions.names()))
 
 
@@ -127,4 +164,5 @@ def _settings(faults: Iterable[Diagnostic]) -> list[Check]:
     found = [f"{one.path}:{one.line}:{one.column}: {one.message}" for one in faults]
     if not found:
         return [Check(name="settings", state="ok", detail="no faults")]
-    return [Check(name="settings", state="warning", detail=text) for text in found]
+    step = "Mend it there; it holds as soon as it is saved."
+    return [Check(name="settings", state="warning", detail=text, step=step) for text in found]

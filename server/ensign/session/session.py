@@ -100,8 +100,8 @@ class Session:
     async def begin(self, model_name: str | None = None) -> None:
         """Build the main agent, afresh or from its transcript."""
         past = self.records.past
-        name = model_name or (past.head.model if past is not None else "default")
-        self._choice = ModelChoice(self.services.models, name)
+        known = past.head.model if past is not None else "default"
+        self._choice = ModelChoice(self.services.models, model_name or known)
         model = self._choice.model
         factory = self.factory = AgentFactory(
             services=self.services,
@@ -193,8 +193,7 @@ class Session:
 
     def settings_changed(self) -> None:
         """Resolve the main agent's model anew, for its next turn."""
-        model = self._choice.again(lambda text: self.emit(events.Notice(**self.main.who, level="warning", text=text)))
-        if model is not None:
+        if model := self._choice.again(lambda text: self.emit(events.Notice(**self.main.who, level="warning", text=text))):
             self.turns.retarget(model)
 
     async def settled(self) -> None:
