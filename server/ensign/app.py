@@ -9,8 +9,9 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import ensign
 from ensign.config.load import Flags, Loaded, Start
@@ -39,7 +40,6 @@ from ensign.protocol.errors import UserError
 from ensign.protocol.ports import Editor
 from ensign.protocol.settings import ModelSettings, Settings
 from ensign.protocol.wire import Check, Explained
-from ensign.session.agent_files import agent_files
 from ensign.session.api import Api
 from ensign.session.everywhere import Everywhere
 from ensign.session.new_agents import NewAgents
@@ -54,6 +54,9 @@ from ensign.workspace.documents import Documents
 from ensign.workspace.processes import Processes
 from ensign.workspace.registry import FileRegistry
 from ensign.workspace.sandbox import Sandbox
+
+if TYPE_CHECKING:
+    from ensign.definitions.editing.files import AgentFiles
 
 __all__ = ["Api", "App", "build"]
 
@@ -129,12 +132,6 @@ class App:
         check_tools(settings.tools or (), known=SESSION_TOOLS | {tool.name for tool in self._services.tools})
         self._sessions = Sessions(self._services, world.paths.state / "output", self._said)
         self.documents: Documents = self._registry.documents
-        self.agent_files = agent_files(
-            self._services,
-            words=lambda: world.words,
-            folders=world.folders,
-            settings_files=world.settings_files,
-        )
         self.api = Api(
             sessions=self._sessions,
             store=self._store,
@@ -153,6 +150,16 @@ class App:
         self._sessions.attend(Doors(world.paths.sockets, self.api))
         self._watching: asyncio.Task[None] | None = None
         self._closed = False
+
+    @cached_property
+    def agent_files(self) -> AgentFiles:
+        """The language server of agent files; made when an editor first has use for it."""
+        from ensign.session.agent_files import agent_files
+
+        world = self._world
+        return agent_files(
+            self._services, words=lambda: world.words, folders=world.folders, settings_files=world.settings_files
+        )
 
     async def configure(self, options: Mapping[str, Any]) -> None:
         """Take the editor's settings in place of those it started with; they hold from the next turn and agent on."""
