@@ -125,6 +125,31 @@ export interface Answer {
   message: string;
 }
 
+/** A separate copy of a checkout, on a branch of its own (W1, W2). */
+export interface Worktree {
+  path: string;
+  branch: string;
+  base: string;
+  main: string;
+  state: "live" | "kept" | "conflict" | "merged" | "removed" | "discarded";
+  reason: string;
+  files: number;
+  added: number;
+  removed: number;
+}
+
+/** Answer to `ensign/worktree/merge`; `conflicts` are files in the main checkout that are to be solved there. */
+export interface WorktreeMerged {
+  worktree: Worktree;
+  conflicts: string[];
+}
+
+/** Answer to `ensign/worktree/discard`; `commit` holds the work until git cleans up, empty if there was none. */
+export interface WorktreeDiscarded {
+  worktree: Worktree;
+  commit: string;
+}
+
 export type TaskState = "queued" | "running" | "waiting" | "stopping" | "completed" | "partial" | "failed" | "stopped" | "interrupted";
 
 /** A file that a run changed. */
@@ -157,6 +182,7 @@ export interface Facts {
   errors: string[];
   notes: string[];
   kept: string[];
+  worktree: Worktree | null;
   filesChangedTotal: number;
   commandsTotal: number;
   deniedTotal: number;
@@ -212,7 +238,7 @@ export interface TaskRecord {
   model: string;
   filesChanged: FileChange[];
   outputFile: string;
-  worktree: string | null;
+  worktree: Worktree | null;
   resumable: boolean;
   envelope: Envelope | null;
   team: string | null;

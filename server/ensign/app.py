@@ -54,6 +54,7 @@ from ensign.workspace.documents import Documents
 from ensign.workspace.processes import Processes
 from ensign.workspace.registry import FileRegistry
 from ensign.workspace.sandbox import Sandbox
+from ensign.workspace.worktrees import Worktrees
 
 if TYPE_CHECKING:
     from ensign.definitions.editing.files import AgentFiles
@@ -66,12 +67,13 @@ SESSION_TOOLS = frozenset(
     (
         *("Agent", "TaskList", "TaskGet", "TaskOutput", "TaskStop", "TaskCreate", "TaskUpdate", "SendMessage"),
         *("TeamCreate", "TeamDelete", "SyntheticOutput", "ToolSearch", "AskUserQuestion"),
+        *("EnterWorktree", "ExitWorktree"),
     )
 )
 """Tools that each session makes for itself; definitions may name them (T1 says which of them subagents get)."""
-LATER_TOOLS = frozenset((*("WebSearch", "Skill", "EnterWorktree", "ExitWorktree"),))
+LATER_TOOLS = frozenset(("WebSearch", "Skill"))
 """Tools that definitions may name already, though nothing serves them yet."""
-UNSERVED = frozenset({"isolation", "skills", "hooks", "memory"})
+UNSERVED = frozenset({"skills", "hooks", "memory"})
 VERIFICATION = "Verification"
 _WATCH_AFTER_S = 1.0
 
@@ -92,6 +94,7 @@ class App:
         self._registry = FileRegistry(home=world.paths.user_home)
         sandbox = Sandbox(home=world.paths.user_home, hidden=(world.paths.home, world.paths.state))
         self._processes = Processes(environment, sandbox=sandbox)
+        self._worktrees = Worktrees(world.paths.worktrees, self._processes, environment)
         self._http = HttpPool(environment)
         settings = world.settings
         models = Catalog(settings.models, environment, self._http, policies_of(settings))
@@ -120,6 +123,7 @@ class App:
             registry=self._registry,
             processes=self._processes,
             servers=self._servers,
+            worktrees=self._worktrees,
             store=self._store,
             roots=world.roots,
             home=world.paths.user_home,
@@ -211,6 +215,7 @@ class App:
             self._watching.cancel()
         await self._sessions.close_all(reason)
         await self._servers.close()
+        await self._worktrees.close()
         await self._processes.close()
         await self._store.close()
         await self._http.aclose()

@@ -84,6 +84,9 @@ class Lines:
                     self._states[record.id] = record.state
                     reason = f" ({record.reason})" if record.reason else ""
                     self.note(f"{record.agent}: {record.state.value}{reason}: {record.description}")
+                    if record.state.terminal and record.worktree is not None and record.worktree.there:
+                        # Whole, since its path is what one goes on with.
+                        self._output.write(one_line(f"{record.agent}: {record.worktree.in_words}") + "\n")
             case events.ToolStarted(activity=activity):
                 self.note(f"{self._name(event)}: {activity}")
             case events.ToolFinished(denied_by=str() as by, tool=tool, target=target):

@@ -34,7 +34,10 @@ async def tasks(arguments: argparse.Namespace, console: Console) -> int:
         console.print_json({"tasks": records})
         return DONE
     table = [
-        (one.short_id, one.state.value, one.agent, one.description[:SHORT], f"{one.usage.total:,}", one.reason[:SHORT])
+        (
+            *(one.short_id, one.state.value, one.agent, one.description[:SHORT], f"{one.usage.total:,}"),
+            "; ".join(filter(None, (one.reason[:SHORT], _worktree(one)))),
+        )
         for one in records
     ]
     if table:
@@ -42,6 +45,10 @@ async def tasks(arguments: argparse.Namespace, console: Console) -> int:
     else:
         console.say("no task has been started yet")
     return DONE
+
+
+def _worktree(record: TaskRecord) -> str:
+    return record.worktree.in_words if record.worktree is not None and record.worktree.there else ""
 
 
 async def stop(arguments: argparse.Namespace, console: Console) -> int:

@@ -55,6 +55,11 @@ class StatePaths:
         return self.state / "sessions"
 
     @property
+    def worktrees(self) -> Path:
+        """Worktrees of subagents, by repository."""
+        return self.state / "worktrees"
+
+    @property
     def run(self) -> Path:
         """Sockets and locks."""
         return self.state / "run"

@@ -21,4 +21,6 @@ def register(server: LanguageServer) -> None:
     server.method("ensign/task/send", wire.TaskSend, lambda app: app.api.task_send)
     server.method("ensign/task/background", wire.TaskRef, lambda app: app.api.task_background)
     server.method("ensign/task/clear", wire.SessionRef, lambda app: app.api.task_clear)
+    server.method("ensign/worktree/merge", wire.TaskRef, lambda app: app.api.worktree_merge)
+    server.method("ensign/worktree/discard", wire.TaskRef, lambda app: app.api.worktree_discard)
     server.method("ensign/view/subscribe", wire.ViewSubscribe, lambda app: app.api.view_subscribe)

@@ -7,6 +7,7 @@ from typing import Literal
 
 from ensign.protocol.messages import Usage
 from ensign.protocol.value import Value, frozen
+from ensign.protocol.worktree import Worktree
 
 
 class TaskState(StrEnum):
@@ -79,6 +80,7 @@ class Facts(Value):
     notes: tuple[str, ...] = ()
     """Things the runtime did differently from what was asked, in words (a model that fell back, a flag ignored)."""
     kept: tuple[str, ...] = ()
+    worktree: Worktree | None = None
     files_changed_total: int = 0
     commands_total: int = 0
     denied_total: int = 0
@@ -149,7 +151,7 @@ class TaskRecord(Value):
     model: str
     files_changed: tuple[FileChange, ...]
     output_file: str
-    worktree: str | None
+    worktree: Worktree | None
     resumable: bool
     envelope: Envelope | None = None
     team: str | None = None

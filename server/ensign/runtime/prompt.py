@@ -25,6 +25,8 @@ class Environment:
     date: str
     model: str
     branch: str | None
+    worktree: str = ""
+    """What an agent in a worktree of its own must know of it."""
 
 
 @cache
@@ -49,6 +51,7 @@ def environment_text(environment: Environment) -> str:
         f"- Platform: {environment.platform}",
         f"- Date: {environment.date}",
         f"- Model: {environment.model}",
+        *([f"- {environment.worktree}"] if environment.worktree else []),
     ]
     return "\n".join(lines)
 

@@ -20,6 +20,7 @@ from ensign.protocol.definition import AgentDefinition
 from ensign.protocol.errors import UserError
 from ensign.protocol.messages import Message, ToolCall, UserMessage
 from ensign.protocol.value import frozen
+from ensign.protocol.worktree import Worktree
 from ensign.runtime.agent import Agent
 from ensign.runtime.compaction import Compaction
 from ensign.runtime.context import MAIN, AgentContext
@@ -28,6 +29,7 @@ from ensign.runtime.gate import Question
 from ensign.runtime.inbox import Inbox
 from ensign.runtime.prompt import Environment, read_branch, read_instructions, render, text_of
 from ensign.session.authority import Authority
+from ensign.session.isolation import placed, told
 from ensign.session.mcp import RemoteTools
 from ensign.session.services import Services
 from ensign.store.replay import Replay
@@ -139,7 +141,10 @@ class AgentFactory:
         return of_worker(self.tools) if self._coordinates() else self.tools
 
     async def definition(self, task: Task, order: Order, parent: Agent, hooks: Hooks) -> Birth:
-        """Build a subagent by its definition: an empty conversation, then the task (I)."""
+        """Build a subagent by its definition: an empty conversation, then the task (I).
+
+        One with a worktree is told of it; the caller moves it there.
+        """
         definition = task.definition
         if definition is None:
             raise AssertionError("a fork has no definition")
@@ -153,7 +158,9 @@ class AgentFactory:
             raise UserError(f"none of the tools of {definition.name!r} exist: {', '.join(selection.unknown)}")
         cwd = order.cwd or (Path(definition.cwd) if definition.cwd else parent.cwd)
         trimmed = settings.subagents.trim_read_only_context and definition.built_in and definition.name in TRIMMED
-        system = await self._system(text_of("subagent"), definition.role, model, cwd, instructions=not trimmed)
+        system = await self._system(
+            text_of("subagent"), definition.role, model, cwd, instructions=not trimmed, worktree=task.record.worktree
+        )
         effort = effort_of(definition.effort)
         shown = self.remote.shown(selection.tools)
         head = model.head(
@@ -181,7 +188,8 @@ class AgentFactory:
     def first_message(self, task: Task) -> UserMessage:
         """What a subagent is told first; a fork that never came to its first step is told so late, but the same."""
         if task.definition is None:
-            return UserMessage(text=directive(task.spec.prompt), origin="parent")
+            words = f"\n\n{told(task.record.worktree)}" if task.record.worktree is not None else ""
+            return UserMessage(text=directive(task.spec.prompt) + words, origin="parent")
         before = (task.definition.initial_prompt or "").strip()
         return UserMessage(text=f"{before}\n\n{task.spec.prompt}" if before else task.spec.prompt, origin="parent")
 
@@ -338,11 +346,16 @@ class AgentFactory:
             return parent.conversation.model
         return model
 
-    async def _system(self, base: str, role: str, model: Model, cwd: Path, *, instructions: bool) -> str:
+    async def _system(
+        self, base: str, role: str, model: Model, cwd: Path, *, instructions: bool, worktree: Worktree | None = None
+    ) -> str:
         roots = self.services.roots
+        if worktree is not None:
+            cwd = placed(cwd, worktree)
         environment = Environment(
             cwd=cwd,
-            roots=roots,
+            roots=roots if worktree is None else (Path(worktree.path),),
+            worktree="" if worktree is None else told(worktree),
             platform=self.services.platform,
             date=dt.datetime.fromtimestamp(self.services.clock(), tz=dt.UTC).date().isoformat(),
             model=model.id,

@@ -16,6 +16,8 @@ from ensign.protocol.setup import AgentCreate, AgentCreated, DoctorPage, ModelLi
 from ensign.protocol.tasks import TaskRecord
 from ensign.protocol.usage import UsageGet, UsageListed
 from ensign.protocol.value import frozen
+from ensign.protocol.worktree import WorktreeDiscarded, WorktreeMerged
+from ensign.session import worktrees
 from ensign.session.context import with_context, with_place
 from ensign.session.doctor import page
 from ensign.session.new_agents import NewAgents
@@ -191,6 +193,14 @@ class Api:
         session, task = self.sessions.task(params.id)
         text = await self.store.export(session.id, task.record.agent_id)
         return wire.Transcript(task_id=task.id, markdown=text, path=task.record.output_file)
+
+    async def worktree_merge(self, params: wire.TaskRef) -> WorktreeMerged:
+        """Merge the worktree of an ended task into its main checkout."""
+        return await worktrees.merge(*self.sessions.task(params.id))
+
+    async def worktree_discard(self, params: wire.TaskRef) -> WorktreeDiscarded:
+        """Throw the worktree of an ended task away."""
+        return await worktrees.discard(*self.sessions.task(params.id))
 
     async def approval_list(self, _: wire.Empty) -> wire.ApprovalsListed:
         """List every open question."""

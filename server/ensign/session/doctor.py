@@ -31,8 +31,9 @@ async def diagnose(services: Services, faults: Iterable[Diagnostic], *, state: s
         _search(),
         _program("bash", path, "commands run in sh instead", required=False),
         await _sandbox(services),
-        _program("git", path, "branches are not shown", required=False),
+        _program("git", path, "subagents get no worktrees", required=False),
         Check(name="state", state="ok", detail=state),
+        await asyncio.to_thread(_worktrees, services),
         *_models(services),
         await asyncio.to_thread(_agents, services),
         *await _servers(services),
@@ -105,6 +106,15 @@ async def _sandbox(services: Services) -> Check:
             return Check(name="sandbox", state="failed", detail=detail, step=_SANDBOX)
         case "off":
             return Check(name="sandbox", state="ok", detail="not used, by the setting 'sandbox'")
+
+
+def _worktrees(services: Services) -> Check:
+    found = services.worktrees.known()
+    if not found:
+        return Check(name="worktrees", state="ok", detail="none")
+    kept = [one for one in found if one.state != "live"]
+    shown = "; ".join(one.in_words for one in found)
+    return Check(name="worktrees", state="warning" if kept else "ok", detail=shown)
 
 
 def _models(services: Services) -> list[Check]:

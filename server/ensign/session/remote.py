@@ -41,6 +41,8 @@ def methods(api: Api) -> Mapping[str, tuple[type[Any], Handler]]:
         "ensign/task/resume": (wire.TaskSend, api.task_resume),
         "ensign/task/send": (wire.TaskSend, api.task_send),
         "ensign/task/background": (wire.TaskRef, api.task_background),
+        "ensign/worktree/merge": (wire.TaskRef, api.worktree_merge),
+        "ensign/worktree/discard": (wire.TaskRef, api.worktree_discard),
     }
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from pathlib import Path
 
 from ensign.protocol.codec import decode
 from ensign.protocol.errors import UserError
 from ensign.protocol.messages import UserMessage
 from ensign.protocol.tasks import WINDOW_CLOSED, Envelope, TaskRecord, TaskState
+from ensign.protocol.worktree import Worktree
 from ensign.session.session import Session
 from ensign.store.inbox import Letter
 from ensign.store.replay import Replay
@@ -77,9 +79,19 @@ def ended_record(record: TaskRecord, past: Replay) -> TaskRecord:
         usage=past.usage,
         steps=past.steps,
         tool_calls=past.tool_calls,
+        worktree=still_there(record.worktree),
         resumable=True,
         envelope=envelope,
     )
+
+
+def still_there(worktree: Worktree | None) -> Worktree | None:
+    """What a record can say of a worktree after its process: whether it is on disk. The look at leftovers says more."""
+    if worktree is None or not worktree.there:
+        return worktree
+    if not Path(worktree.path).is_dir():
+        return replace(worktree, state="removed", reason="it is gone")
+    return replace(worktree, state="kept", reason="its process ended") if worktree.state == "live" else worktree
 
 
 def resume_after_reload(session: Session) -> None:

@@ -18,6 +18,7 @@ from ensign.store.store import Store
 from ensign.tools.base import Tool
 from ensign.workspace.processes import Processes
 from ensign.workspace.registry import FileRegistry
+from ensign.workspace.worktrees import Worktrees
 
 
 @frozen
@@ -45,6 +46,7 @@ class Services:
     registry: FileRegistry
     processes: Processes
     servers: Servers
+    worktrees: Worktrees
     store: Store
     roots: tuple[Path, ...]
     home: Path

@@ -24,14 +24,16 @@ from ensign.session.agents import AgentFactory, Hooks
 from ensign.session.approvals import Approvals
 from ensign.session.authority import Authority
 from ensign.session.chat import Chat
+from ensign.session.isolation import Isolation
 from ensign.session.log import EventLog
-from ensign.session.model_choice import ModelChoice
 from ensign.session.mcp import RemoteTools
+from ensign.session.model_choice import ModelChoice
 from ensign.session.questions import inquiry_of, request_of
 from ensign.session.records import Records
 from ensign.session.services import Services
 from ensign.session.subagents import Subagents
 from ensign.session.turns import Terms, Turns, main_limits
+from ensign.session.worktree_tools import WorktreeTools, inside
 from ensign.store.errors import StoreError
 from ensign.tasks.agent_tool import Delegation, agent_tool
 from ensign.tasks.coordinator import only_reads
@@ -44,6 +46,7 @@ from ensign.tasks.team_tools import TeamTools
 from ensign.tools.ask_user_question import Inquiry, ask_user_question_tool
 from ensign.tools.base import Tool
 from ensign.tools.tool_search import MAX_NAMES
+from ensign.workspace.git import in_git
 
 TITLE_CHARS = 60
 
@@ -76,6 +79,7 @@ class Session:
             base=services.base_policy(records.output_dir),
             cwd=cwd,
         )
+        self.isolation = Isolation(services.worktrees)
         self.subagents = Subagents(
             services=services,
             records=records,
@@ -85,6 +89,7 @@ class Session:
             main=lambda: self.main,
             turns=lambda: self.turns,
             hooks=self._hooks,
+            isolation=self.isolation,
         )
         self.remote = RemoteTools(services, self._to_be_found)
         self._unlisten = services.servers.listen(self._servers_changed)
@@ -127,6 +132,9 @@ class Session:
         if past is not None:
             self.title = past.title
             self.usage = past.usage
+            if inside(past.history):
+                text = f"This comes from the Ensign runtime: the worktree you were in was left; you work in {self.cwd}."
+                self.main.inbox.put(UserMessage(text=text, origin="runtime"), rouses=False)
             self.chat.load(past)
 
     def emit(self, event: events.Event) -> None:
@@ -193,7 +201,9 @@ class Session:
 
     def settings_changed(self) -> None:
         """Resolve the main agent's model anew, for its next turn."""
-        if model := self._choice.again(lambda text: self.emit(events.Notice(**self.main.who, level="warning", text=text))):
+        if model := self._choice.again(
+            lambda text: self.emit(events.Notice(**self.main.who, level="warning", text=text))
+        ):
             self.turns.retarget(model)
 
     async def settled(self) -> None:
@@ -225,7 +235,15 @@ class Session:
         ending = self.manager.interrupt_all(reason)
         await self.turns.close()
         await asyncio.gather(*(task.ended.wait() for task in ending))
+        await self.isolation.close()
         self.records.close()
+
+    def _agent(self, agent_id: str) -> tuple[Agent, Task | None]:
+        """An agent that runs, by its id, and its task."""
+        for task in self.manager.active():
+            if task.agent is not None and task.record.agent_id == agent_id:
+                return task.agent, task
+        return self.main, None
 
     def rules(self) -> Rules:
         """What an order is checked against now."""
@@ -242,7 +260,8 @@ class Session:
         services, settings = self.services, self.services.settings()
         delegation = Delegation(manager=self.manager, agent_of=lambda _: self.main, rules=self.rules, price=price)
         agents = self.authority.may_spawn(services.definitions())
-        agent = agent_tool(delegation, agents, settings.subagents, headless=services.headless)
+        git = in_git(self.cwd)
+        agent = agent_tool(delegation, agents, settings.subagents, headless=services.headless, git=git)
         task_tools = TaskTools(
             manager=self.manager,
             agent_of=lambda _: self.main,
@@ -253,9 +272,10 @@ class Session:
         )
         teams = TeamTools(manager=self.manager).tools() if settings.subagents.background else ()
         ask = ask_user_question_tool(self._inquire)
+        worktrees = WorktreeTools(isolation=self.isolation, agent_of=self._agent).tools() if git else ()
         own = tuple(
             tool
-            for tool in (agent, *task_tools.tools(), *teams, ask, synthetic_output(self._say))
+            for tool in (agent, *task_tools.tools(), *teams, ask, synthetic_output(self._say), *worktrees)
             if settings.tools is None or tool.name in settings.tools
         )
         return (*services.tools, *own, *self.remote.search())

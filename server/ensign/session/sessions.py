@@ -17,6 +17,7 @@ from ensign.session.records import Records
 from ensign.session.restore import restore_inbox, restore_tasks, resume_after_reload
 from ensign.session.services import Services
 from ensign.session.session import Session
+from ensign.session.worktrees import report_leftovers
 from ensign.store.recovery import Recovered
 from ensign.store.session import SessionStore
 from ensign.tasks.summaries import keep_summarizing
@@ -54,6 +55,7 @@ class Sessions:
         self._answers = False
         self._watched: dict[str, asyncio.Task[None]] = {}
         self._recovering: asyncio.Task[object] | None = None
+        self._tidying: asyncio.Task[None] | None = None
         self._attendants: list[Attendant] = []
 
     def attend(self, attendant: Attendant) -> None:
@@ -142,6 +144,7 @@ class Sessions:
         if self._recovering is None:
             # Other sessions whose process died are brought to order once, when nobody waits for it any more.
             self._recovering = asyncio.create_task(self._services.store.recover(), name="recover")
+            self._tidying = asyncio.create_task(report_leftovers(session), name="left worktrees")
         for attendant in self._attendants:
             await attendant.opened(session.id)
         return session
@@ -210,8 +213,8 @@ class Sessions:
     async def close_all(self, reason: str) -> None:
         """Close every session; used at the end of the server."""
         self.watch(())
-        if self._recovering is not None:
-            await asyncio.wait({self._recovering})
+        if under_way := {task for task in (self._recovering, self._tidying) if task is not None}:
+            await asyncio.wait(under_way)
         for session_id in list(self._open):
             await self.close(session_id, reason)
 

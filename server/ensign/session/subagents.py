@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
 
 from ensign.protocol.ids import new_id
 from ensign.protocol.messages import Message, UserMessage
@@ -11,6 +13,7 @@ from ensign.protocol.value import frozen
 from ensign.runtime.agent import Agent
 from ensign.session.agents import AgentFactory, Hooks
 from ensign.session.authority import Authority
+from ensign.session.isolation import Isolation, made_anew, told, with_words
 from ensign.session.mcp import RemoteTools
 from ensign.session.records import Records
 from ensign.session.services import Services
@@ -40,6 +43,7 @@ class Subagents:
     main: Callable[[], Agent]
     turns: Callable[[], Turns]
     hooks: Callable[[Task], Hooks]
+    isolation: Isolation
 
     def born(self, task: Task, order: Order, parent: Agent) -> Callable[[], Awaitable[Birth]]:
         """Prepare a birth. A fork is made here and now: its parent's conversation goes on while it waits (F2)."""
@@ -49,16 +53,23 @@ class Subagents:
             self.records.begin_task(task, fork.agent, fork_of=parent)
 
         async def build() -> Birth:
+            worktree = await self.isolation.born(task)
             if fork is not None:
-                return fork
-            birth = await self.factory().definition(task, order, parent, hooks)
-            self.records.begin_task(task, birth.agent, fork_of=None)
+                birth = fork
+                if worktree is not None:
+                    birth = replace(fork, prompt=(with_words(fork.prompt[0], told(worktree)), *fork.prompt[1:]))
+            else:
+                birth = await self.factory().definition(task, order, parent, hooks)
+                self.records.begin_task(task, birth.agent, fork_of=None)
+            if worktree is not None:
+                self.isolation.move(birth.agent, worktree)
             return birth
 
         return build
 
     async def reborn(self, task: Task, message: UserMessage | None) -> Birth:
         """Build the agent of a task that goes on: with what waits in its transcript, and with the message (B4, B5)."""
+        worktree, anew = await self.isolation.reborn(task)
         past = await self.records.reopen(task)
         prompt: list[Message] = [] if past.begun else [self.factory().first_message(task)]
         prompt += [self.records.message_of(letter) for letter in past.inbox.pending()]
@@ -68,7 +79,13 @@ class Subagents:
             prompt.append(UserMessage(text=GO_ON, origin="runtime"))
         if task.definition is not None:
             await self.remote().prepare(task, task.definition)
-        return self.factory().revived(task, past, tuple(prompt), self.main(), self.hooks(task))
+        if worktree is not None and anew:
+            prompt.insert(0, made_anew(worktree))
+        birth = self.factory().revived(task, past, tuple(prompt), self.main(), self.hooks(task))
+        if worktree is not None:
+            birth.agent.cwd = Path(task.spec.cwd)
+            self.isolation.move(birth.agent, worktree)
+        return birth
 
     def accept(self, task: Task, message: UserMessage) -> UserMessage:
         """Make a message to a task durable; what is returned delivers it."""
@@ -125,6 +142,7 @@ class Subagents:
             ("grants", grants),
             ("files", files),
             ("changed files", changes),
+            ("worktree", lambda: self.isolation.over(task)),
         ]
 
     def finish(self, task: Task, state: TaskState, envelope: Envelope) -> None:

@@ -23,8 +23,8 @@ def may_fork(settings: SubagentSettings, *, headless: bool) -> bool:
     return settings.fork and settings.background and not settings.coordinator and not headless
 
 
-def parameters(settings: SubagentSettings) -> Mapping[str, Any]:
-    """The JSON Schema of a call; a parameter that cannot work under these settings is not in it."""
+def parameters(settings: SubagentSettings, *, git: bool) -> Mapping[str, Any]:
+    """The JSON Schema of a call; a parameter that cannot work under these settings, or outside `git`, is not in it."""
     properties: dict[str, Any] = {
         "prompt": STRING
         | {"description": "The whole task, self-contained: goal, what is known, constraints, what to return"},
@@ -39,6 +39,11 @@ def parameters(settings: SubagentSettings) -> Mapping[str, Any]:
         properties["run_in_background"] = {
             "type": "boolean",
             "description": "True returns at once; the report arrives later as a notification",
+        }
+    if git:
+        properties["isolation"] = {
+            "enum": ["worktree"],
+            "description": "worktree: it works in a git worktree of its own, for the user to merge; not with cwd",
         }
     return {
         "type": "object",

@@ -116,13 +116,18 @@ def activity(arguments: Arguments) -> str:
 
 
 def agent_tool(
-    delegation: Delegation, definitions: Iterable[AgentDefinition], settings: SubagentSettings, *, headless: bool
+    delegation: Delegation,
+    definitions: Iterable[AgentDefinition],
+    settings: SubagentSettings,
+    *,
+    headless: bool,
+    git: bool,
 ) -> Tool:
     """Build the tool; its words and schema are fixed for the conversation it is built for (A4)."""
     return Tool(
         name="Agent",
         description=description(definitions, settings, headless=headless),
-        parameters=parameters(settings),
+        parameters=parameters(settings, git=git),
         effect=Effect.SESSION,
         parallel=True,
         subagent=False,

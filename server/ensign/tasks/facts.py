@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from ensign.protocol import events
 from ensign.protocol.tasks import CommandRun, DeniedCall, Facts, FileChange
+from ensign.protocol.worktree import Worktree
 
 SHOWN = 20
 """How many of each kind an envelope lists; totals count all."""
@@ -16,7 +17,7 @@ SHOWN_CHARS = 300
 class FactsCollector:
     """Collects facts of one task over all its runs."""
 
-    __slots__ = ("_commands", "_denied", "_errors", "_files", "_notes", "calls", "failures")
+    __slots__ = ("_commands", "_denied", "_errors", "_files", "_notes", "calls", "failures", "worktree")
 
     def __init__(self) -> None:
         self._files: dict[str, FileChange] = {}
@@ -24,6 +25,7 @@ class FactsCollector:
         self._denied: list[DeniedCall] = []
         self._errors: list[str] = []
         self._notes: list[str] = []
+        self.worktree: Worktree | None = None
         self.calls = 0
         self.failures = 0
 
@@ -63,6 +65,8 @@ class FactsCollector:
             denied=tuple(replace(one, target=shortened(one.target)) for one in self._denied[:SHOWN]),
             errors=tuple(map(shortened, self._errors[:SHOWN])),
             notes=tuple(map(shortened, self._shown_notes())),
+            kept=(self.worktree.in_words,) if self.worktree is not None and self.worktree.there else (),
+            worktree=self.worktree,
             files_changed_total=len(self._files),
             commands_total=len(self._commands),
             denied_total=len(self._denied),

@@ -29,6 +29,7 @@ class Order:
     Attributes:
         definition: None for a fork.
         model: None for the definition's or the parent's.
+        isolated: it gets a git worktree of its own (W1).
         notes: what will be done differently from what was asked.
     """
 
@@ -38,6 +39,7 @@ class Order:
     name: str | None = None
     model: Model | None = None
     cwd: Path | None = None
+    isolated: bool = False
     background: bool = False
     starter: Starter = "agent"
     call_id: str | None = None
@@ -77,6 +79,7 @@ def order_of(arguments: Arguments, caller: Agent, call_id: str, rules: Rules) ->
     model_name, cwd = arguments.get("model"), arguments.get("cwd")
     if definition is None and (model_name or cwd):
         raise ToolError("a fork takes no 'model' and no 'cwd': it is a copy of this conversation; name a subagent_type")
+    isolated = is_isolated(arguments, definition)
     return Order(
         definition=definition,
         prompt=prompt,
@@ -84,6 +87,7 @@ def order_of(arguments: Arguments, caller: Agent, call_id: str, rules: Rules) ->
         name=arguments.get("name"),
         model=resolved(model_name, rules, notes),
         cwd=existing(cwd),
+        isolated=isolated,
         background=in_background(arguments, definition, rules, notes),
         call_id=call_id,
         notes=tuple(notes),
@@ -134,6 +138,17 @@ def resolved(name: str | None, rules: Rules, notes: list[str]) -> Model | None:
     if model is None:
         notes.append(f"no model is set for {name!r}, so it used its parent's")
     return model
+
+
+def is_isolated(arguments: Arguments, definition: AgentDefinition | None) -> bool:
+    """Whether the run gets a worktree of its own, by the call or by its definition; no folder can be named as well."""
+    by_call = arguments.get("isolation") is not None
+    if not by_call and (definition is None or definition.isolation is None):
+        return False
+    if (arguments.get("cwd") or "").strip():
+        who = "isolation" if by_call else f"the isolation of {definition.name if definition else FORK!r}"
+        raise ToolError(f"cwd and {who} exclude each other: a worktree is the working directory; leave cwd out")
+    return True
 
 
 def existing(cwd: str | None) -> Path | None:

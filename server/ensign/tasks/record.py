@@ -58,6 +58,7 @@ def spec_of(order: Order, parent: Agent, settings: Settings) -> RunSpec:
         query_source=FORK if order.definition is None else f"agent:{order.definition.name}",
         spawn_key=spawn_key(session_id, len(parent.conversation.messages), order.call_id or task_id),
         call_id=order.call_id,
+        options={"isolation": "worktree"} if order.isolated else {},
     )
 
 

@@ -14,6 +14,10 @@ _KEY_WORDS = re.compile(
 _OURS = re.compile(r"^(ENSIGN|OPENAI|ANTHROPIC|CLAUDE)_", re.IGNORECASE)
 _CODE = re.compile(r"^(BASH_ENV|ENV|PROMPT_COMMAND|SHELLOPTS|BASHOPTS|BASH_FUNC_.*|RIPGREP_CONFIG_PATH)$")
 """Read by a shell before the command line: with them a line would not mean what was judged."""
+_ELSEWHERE = re.compile(
+    r"^GIT_(DIR|WORK_TREE|INDEX_FILE|COMMON_DIR|OBJECT_DIRECTORY|ALTERNATE_OBJECT_DIRECTORIES|NAMESPACE|PREFIX)$"
+)
+"""Left over from a git hook that started us: with them git means another repository than the folder it runs in."""
 _MIN_SECRET = 8
 
 _FIXED = {
@@ -43,6 +47,7 @@ def minimal_environment(base: Mapping[str, str]) -> dict[str, str]:
 def child_environment(base: Mapping[str, str]) -> dict[str, str]:
     """Return `base` without keys, tokens and passwords, also where another variable repeats the value of one."""
     dropped = {name for name in base if _KEY_WORDS.search(name) or _OURS.match(name) or _CODE.match(name)}
+    dropped |= {name for name in base if _ELSEWHERE.match(name)}
     secrets = {base[name] for name in dropped if _KEY_WORDS.search(name) and len(base[name]) >= _MIN_SECRET}
     kept = {
         name: value

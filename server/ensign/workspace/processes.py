@@ -198,7 +198,15 @@ class Processes:
 
         # A file and not a pipe: nobody need read it for the program to go on.
         with TemporaryFile() as errors:
-            child = self._start(program.agent_id, program.argv, program.cwd, take, stdin=program.stdin, errors=errors)
+            child = self._start(
+                program.agent_id,
+                program.argv,
+                program.cwd,
+                take,
+                stdin=program.stdin,
+                errors=errors,
+                env=program.env,
+            )
             try:
                 await child.wait(None)
                 while child.drain():
