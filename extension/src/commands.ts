@@ -17,6 +17,7 @@ import type { AgentsView } from "./views/agents";
 import type { CallSeen } from "./views/calls";
 import type { ChatView } from "./views/chat/chat";
 import type { TaskNode, TasksView } from "./views/tasks";
+import { discardWorktree, mergeWorktree, openWorktree } from "./worktrees";
 
 export interface Parts {
   server: Server;
@@ -132,6 +133,15 @@ function taskCommands({ server, sessions, reports, tasks }: Parts): Record<strin
       const [task] = chosen(node);
       const message = task && (await askMessage(task, "What do you want to tell it?"));
       if (task && message) await server.request("ensign/task/send", { id: task.id, message });
+    },
+    "worktree.merge": async (node?: TaskNode) => {
+      for (const task of chosen(node)) await mergeWorktree(server, task);
+    },
+    "worktree.open": async (node?: TaskNode) => {
+      for (const task of chosen(node)) await openWorktree(task);
+    },
+    "worktree.discard": async (node?: TaskNode) => {
+      for (const task of chosen(node)) await discardWorktree(server, task);
     },
     "call.open": (task: TaskRecord, call: CallSeen) =>
       reports.openText(

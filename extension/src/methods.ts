@@ -26,6 +26,8 @@ export interface Requests {
   "ensign/task/send": Method<p.TaskSend, p.Empty>;
   "ensign/task/background": Method<p.TaskRef, p.Empty>;
   "ensign/task/clear": Method<p.SessionRef, p.Empty>;
+  "ensign/worktree/merge": Method<p.TaskRef, p.WorktreeMerged>;
+  "ensign/worktree/discard": Method<p.TaskRef, p.WorktreeDiscarded>;
   "ensign/approval/list": Method<p.Empty, p.ApprovalsListed>;
   "ensign/approval/answer": Method<p.ApprovalAnswer, p.Answered>;
   "ensign/view/subscribe": Method<p.ViewSubscribe, p.Empty>;

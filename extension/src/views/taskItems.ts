@@ -2,6 +2,7 @@
 import * as vscode from "vscode";
 import type { ApprovalRequest, FileChange, TaskRecord, TaskState } from "../protocol";
 import { TERMINAL, bracketed, count, duration, elapsed, plural, taskLine, taskTitle, tokens } from "../text";
+import { hasWorktree, reviewOf, worktreeWords } from "../worktrees";
 import type { CallSeen } from "./calls";
 
 /** What the server that runs can do with a task. */
@@ -42,11 +43,12 @@ export function taskItem(
   const line = taskLine(task, now);
   item.id = task.id;
   const took = TERMINAL.has(task.state) ? ` · ${duration(elapsed(task, now))}` : "";
-  item.description = `${task.agent} · ${line}${took}`;
+  const tree = worktreeWords(task);
+  item.description = `${task.agent} · ${line}${took}${tree === "" ? "" : ` · ${tree}`}`;
   item.iconPath = new vscode.ThemeIcon(ICONS[task.state], color(task.color));
   item.tooltip = tooltip(task, line, now);
   item.contextValue = contextOf(task, waiting, can).join(" ");
-  item.accessibilityInformation = { label: `${taskTitle(task)}, ${task.agent}, ${line}`, role: "treeitem" };
+  item.accessibilityInformation = { label: [taskTitle(task), task.agent, line, tree].filter(Boolean).join(", "), role: "treeitem" };
   return item;
 }
 
@@ -63,6 +65,8 @@ function contextOf(task: TaskRecord, waiting: readonly ApprovalRequest[], can: T
   if (can.send && (!over || task.resumable)) words.push("sendable");
   if (!over && !task.background && task.parentAgentId !== null && can.background) words.push("foreground");
   if (!over && can.wrapUp) words.push("wrappable");
+  if (hasWorktree(task)) words.push("worktree");
+  if (over && hasWorktree(task)) words.push("mergeable");
   return words;
 }
 
@@ -73,7 +77,9 @@ function tooltip(task: TaskRecord, line: string, now: number): string {
     `${plural(task.toolCalls, "tool call")}, ${count(tokens(task.usage))} tokens, ${duration(elapsed(task, now))}`,
     `Model ${task.model || "not chosen yet"} · id ${task.shortId}`,
   ];
-  if (task.worktree) rows.push(`Worktree ${task.worktree}`);
+  if (task.worktree !== null && hasWorktree(task)) {
+    rows.push(`Worktree ${task.worktree.path}`, `of ${task.worktree.main}, ${task.worktree.reason || "in use"}`);
+  }
   return rows.join("\n");
 }
 
@@ -115,7 +121,8 @@ export function fileItem(task: TaskRecord, file: FileChange): vscode.TreeItem {
   const item = new vscode.TreeItem(uri, vscode.TreeItemCollapsibleState.None);
   item.id = `file:${task.id}:${file.path}`;
   item.description = `${vscode.workspace.asRelativePath(uri, false)} · ${file.change} +${file.added} -${file.removed}`;
-  if (file.change !== "deleted") item.command = { command: "vscode.open", title: "Open", arguments: [uri] };
+  const open = { command: "vscode.open", title: "Open", arguments: [uri] };
+  if (file.change !== "deleted") item.command = reviewOf(task, file.path) ?? open;
   return item;
 }
 
