@@ -13,7 +13,7 @@ from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
-from tests.bench import deltas, judging, loops, memory, records, search, start, tasks
+from tests.bench import deltas, judging, loops, memory, records, search, start, tasks, worktrees
 from tests.bench.figures import Row, send, table
 from tests.bench.model import Model, model_process
 
@@ -38,6 +38,7 @@ GROUPS: dict[str, Group] = {
     "forks": lambda folder, model, _: _run(tasks.forks(folder, model)),
     "thousand": lambda folder, model, pairs: _run(tasks.thousand(folder, model, 1000 if pairs >= 15 else 300)),
     "records": lambda folder, model, pairs: _run(records.records(folder, model, pairs)),
+    "worktrees": lambda folder, _, pairs: _run(worktrees.worktrees(folder, pairs)),
     "judging": lambda folder, _, __: judging.judging(folder),
 }
 
