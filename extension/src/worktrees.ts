@@ -59,7 +59,8 @@ export async function discardWorktree(server: Server, task: TaskRecord): Promise
   );
   if (answer !== discard) return;
   const { worktree, commit } = await server.request("ensign/worktree/discard", { id: task.id });
-  const back = commit === "" ? "" : ` For some weeks "git branch ${worktree.branch} ${commit.slice(0, 12)}" brings it back.`;
+  const back =
+    commit === "" ? "" : ` For some weeks "git branch ${worktree.branch} ${commit.slice(0, 12)}" brings it back.`;
   void vscode.window.showInformationMessage(`Ensign: ${worktree.branch} is discarded.${back}`);
 }
 
@@ -71,11 +72,22 @@ export async function openWorktree(task: TaskRecord): Promise<void> {
   });
 }
 
+/** Where a file of a task is now: that of a worktree which is gone is in the main checkout, if anywhere. */
+export function placeOf(task: TaskRecord, path: string): string {
+  const { worktree } = task;
+  if (worktree === null || hasWorktree(task) || !path.startsWith(`${worktree.path}/`)) return path;
+  return worktree.main + path.slice(worktree.path.length);
+}
+
 /** How a changed file is opened: against the main checkout's, where it lies in a worktree that is there. */
 export function reviewOf(task: TaskRecord, path: string): vscode.Command | undefined {
   const { worktree } = task;
   if (worktree === null || !hasWorktree(task) || !path.startsWith(`${worktree.path}/`)) return undefined;
   const inner = path.slice(worktree.path.length + 1);
   const sides = [vscode.Uri.file(`${worktree.main}/${inner}`), vscode.Uri.file(path)];
-  return { command: "vscode.diff", title: "Review", arguments: [...sides, `${inner} (main checkout ↔ ${worktree.branch})`] };
+  return {
+    command: "vscode.diff",
+    title: "Review",
+    arguments: [...sides, `${inner} (main checkout ↔ ${worktree.branch})`],
+  };
 }

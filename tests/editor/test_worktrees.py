@@ -105,6 +105,7 @@ async def test_a_worktree_is_discarded_only_when_the_person_says_so_twice(
     ensign = await Ensign.shown(workbench)
     await ensign.say("Try it once")
     await expect(ensign.answer("Tried.")).to_be_visible()
+    await expect(ensign.row("try one")).to_contain_text("1 file +1 -0")
     await workbench.context_menu(ensign.row("try one"), "Discard worktree…")
     await expect(workbench.modal()).to_contain_text("1 file +1 -0")
     await workbench.answer_modal("Discard")

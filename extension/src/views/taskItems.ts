@@ -2,7 +2,7 @@
 import * as vscode from "vscode";
 import type { ApprovalRequest, FileChange, TaskRecord, TaskState } from "../protocol";
 import { TERMINAL, bracketed, count, duration, elapsed, plural, taskLine, taskTitle, tokens } from "../text";
-import { hasWorktree, reviewOf, worktreeWords } from "../worktrees";
+import { hasWorktree, placeOf, reviewOf, worktreeWords } from "../worktrees";
 import type { CallSeen } from "./calls";
 
 /** What the server that runs can do with a task. */
@@ -44,11 +44,14 @@ export function taskItem(
   item.id = task.id;
   const took = TERMINAL.has(task.state) ? ` · ${duration(elapsed(task, now))}` : "";
   const tree = worktreeWords(task);
-  item.description = `${task.agent} · ${line}${took}${tree === "" ? "" : ` · ${tree}`}`;
+  item.description = [task.agent, tree, `${line}${took}`].filter(Boolean).join(" · ");
   item.iconPath = new vscode.ThemeIcon(ICONS[task.state], color(task.color));
   item.tooltip = tooltip(task, line, now);
   item.contextValue = contextOf(task, waiting, can).join(" ");
-  item.accessibilityInformation = { label: [taskTitle(task), task.agent, line, tree].filter(Boolean).join(", "), role: "treeitem" };
+  item.accessibilityInformation = {
+    label: [taskTitle(task), task.agent, line, tree].filter(Boolean).join(", "),
+    role: "treeitem",
+  };
   return item;
 }
 
@@ -117,7 +120,7 @@ export function callItem(task: TaskRecord, call: CallSeen): vscode.TreeItem {
 }
 
 export function fileItem(task: TaskRecord, file: FileChange): vscode.TreeItem {
-  const uri = vscode.Uri.file(file.path);
+  const uri = vscode.Uri.file(placeOf(task, file.path));
   const item = new vscode.TreeItem(uri, vscode.TreeItemCollapsibleState.None);
   item.id = `file:${task.id}:${file.path}`;
   item.description = `${vscode.workspace.asRelativePath(uri, false)} · ${file.change} +${file.added} -${file.removed}`;

@@ -172,7 +172,8 @@ async def _checked_out(git: Git, held: Held) -> list[str]:
     said = await _said(git, held.common, f"--git-dir={held.common}", "worktree", "list", "--porcelain", "-z")
     found: list[str] = []
     for block in said.split("\0\0"):
-        lines = dict(line.partition(" ")[::2] for line in block.split("\0"))
+        parted = [line.partition(" ") for line in block.split("\0")]
+        lines = {name: value for name, _, value in parted}
         if lines.get("worktree") != str(held.path) and "HEAD" in lines and lines["HEAD"].strip("0"):
             found.append(lines["HEAD"])
     return found
