@@ -341,5 +341,5 @@ async def test_what_another_process_works_in_is_left_alone(trees: Worktrees, tmp
     other = Worktrees(trees.home, Processes(ENVIRONMENT), ENVIRONMENT)
     assert await other.leftovers() == []
     with pytest.raises(ToolError, match="an agent works in it"):
-        other.take(worktree)
+        await other.take(worktree)
     await trees.settle(worktree)

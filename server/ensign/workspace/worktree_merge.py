@@ -25,7 +25,7 @@ async def merge(worktrees: Worktrees, worktree: Worktree, message: str, unsaved:
     Raises:
         ToolError: why not; the main checkout is then as it was.
     """
-    held = worktrees.take(worktree)
+    held = await worktrees.take(worktree)
     return await worktrees.to_the_end(held, _merge(worktrees, held, message, frozenset(unsaved)))
 
 
@@ -35,7 +35,7 @@ async def discard(worktrees: Worktrees, worktree: Worktree) -> WorktreeDiscarded
     Raises:
         ToolError: git did not.
     """
-    held = worktrees.take(worktree)
+    held = await worktrees.take(worktree)
     return await worktrees.to_the_end(held, _discard(worktrees, held))
 
 

@@ -163,13 +163,14 @@ class Worktrees:
         """Every worktree there is, by its note. Blocks."""
         return worktree_notes.all_noted(self.home)
 
-    def take(self, worktree: Worktree) -> Held:
+    async def take(self, worktree: Worktree) -> Held:
         """Take a worktree that no agent works in, to merge or discard it; `release` it afterwards.
 
         Raises:
             ToolError: an agent works in it, or it is gone.
         """
-        held = None if self.held(worktree.path) else worktree_notes.hold(Path(worktree.path))
+        async with self._looking:
+            held = None if self.held(worktree.path) else worktree_notes.hold(Path(worktree.path))
         if held is None:
             raise ToolError(f"the worktree {worktree.path!r} is gone, or an agent works in it")
         return held
