@@ -27,21 +27,18 @@ from ensign.mcp.connection import Place
 from ensign.mcp.pins import Pins
 from ensign.mcp.servers import Servers
 from ensign.models.catalog import Catalog
-from ensign.models.clock import SystemClock
 from ensign.models.http import HttpPool, make_tls
-from ensign.models.remote import Policies
-from ensign.models.retry import RetryPolicy
-from ensign.models.watchdog import StreamLimits
 from ensign.permissions.engine import PermissionEngine
 from ensign.permissions.policy import Policy
 from ensign.protocol.access import Mode
 from ensign.protocol.definition import Diagnostic
 from ensign.protocol.errors import UserError
 from ensign.protocol.ports import Editor
-from ensign.protocol.settings import ModelSettings, Settings
+from ensign.protocol.settings import Settings
 from ensign.protocol.wire import Check, Explained
 from ensign.session.api import Api
 from ensign.session.everywhere import Everywhere
+from ensign.session.model_choice import model_terms
 from ensign.session.new_agents import NewAgents
 from ensign.session.remote import Doors
 from ensign.session.services import Services
@@ -97,7 +94,8 @@ class App:
         self._worktrees = Worktrees(world.paths.worktrees, self._processes, environment)
         self._http = HttpPool(environment)
         settings = world.settings
-        models = Catalog(settings.models, environment, self._http, policies_of(settings))
+        terms, policies = model_terms(settings)
+        models = Catalog(terms, environment, self._http, policies)
         self._catalogs = {root: models.beside(*model_terms(world.settings_in(root))) for root in world.roots[1:]}
         self._catalogs[world.roots[0]] = models
         self._reading = asyncio.Lock()
@@ -336,7 +334,8 @@ class World:
         return load_settings(self.paths, self.start, root=root, trusted=False, before=before)
 
     def _vocabulary(self) -> Vocabulary:
-        models = Catalog(self.settings.models, self.start.environ, HttpPool({}), policies_of(self.settings))
+        terms, policies = model_terms(self.settings)
+        models = Catalog(terms, self.start.environ, HttpPool({}), policies)
 
         def check_model(name: str) -> str | None:
             try:
@@ -396,18 +395,3 @@ def check_tools(named: Iterable[str], *, known: frozenset[str]) -> None:
         if name not in known and name not in LATER_TOOLS and not name.startswith("mcp__"):
             others = sorted(known | {tool.name for tool in BUILTIN})
             raise UserError(f"--tools: there is no tool {name!r}; there are {', '.join(others)}")
-
-
-def model_terms(settings: Settings) -> tuple[ModelSettings, Policies]:
-    """What a catalogue of models is made from."""
-    return settings.models, policies_of(settings)
-
-
-def policies_of(settings: Settings) -> Policies:
-    """How model requests are retried and watched (A11)."""
-    subagents = settings.subagents
-    return Policies(
-        retry=RetryPolicy(),
-        limits=StreamLimits(first_token_s=subagents.first_token_seconds, stall_s=subagents.stall_seconds),
-        clock=SystemClock(),
-    )

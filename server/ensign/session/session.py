@@ -201,9 +201,7 @@ class Session:
 
     def settings_changed(self) -> None:
         """Resolve the main agent's model anew, for its next turn."""
-        if model := self._choice.again(
-            lambda text: self.emit(events.Notice(**self.main.who, level="warning", text=text))
-        ):
+        if model := self._choice.again(self.main.who, self.emit):
             self.turns.retarget(model)
 
     async def settled(self) -> None:
