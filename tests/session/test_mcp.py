@@ -132,16 +132,22 @@ async def test_an_answer_cannot_pose_as_the_runtime(tmp_path: Path) -> None:
 
 
 async def test_servers_that_do_not_start_are_told_of_and_the_others_work(tmp_path: Path) -> None:
-    servers = {"t": entry("--garbage"), "hang": entry("--hang"), "quits": entry("--exit"), "no": {"command": "/no"}}
-    settings = {"mcpServers": servers, "mcp": {"connectSeconds": 6}}
-    async with bench(tmp_path / "w", calls(ECHO), OK, options=settings, command_line=ALLOW) as built:
+    servers = {"t": entry("--garbage"), "quits": entry("--exit"), "no": {"command": "/no"}}
+    async with bench(tmp_path / "w", calls(ECHO), OK, options={"mcpServers": servers}, command_line=ALLOW) as built:
         await built.turn("go")
         assert built.tool_results()[0].startswith("hi from ")
         said = [event.text for event in built.events if isinstance(event, Notice)]
-        assert len(said) == 3
-        assert "'hang' is not running: it was not ready within 6 s" in said[0]
-        assert "'quits' is not running: it ended with exit code 1; its last words: no key is set" in said[1]
-        assert "'no' is not running: cannot run the command: '/no' does not exist" in said[2]
+        assert len(said) == 2
+        assert "'quits' is not running: it ended with exit code 1; its last words: no key is set" in said[0]
+        assert "'no' is not running: cannot run the command: '/no' does not exist" in said[1]
+
+
+async def test_a_server_that_hangs_at_its_start_is_waited_for_no_longer_than_the_limit(tmp_path: Path) -> None:
+    settings = options("--hang", mcp={"connectSeconds": 0.2})
+    async with bench(tmp_path / "w", OK, options=settings) as built:
+        await built.turn("go")
+        (said,) = [event.text for event in built.events if isinstance(event, Notice)]
+        assert "'t' is not running: it was not ready within 0.2 s" in said
 
 
 async def test_a_changed_or_added_tool_asks_again_whatever_rules_allow(tmp_path: Path) -> None:

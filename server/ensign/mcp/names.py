@@ -20,11 +20,10 @@ def server_problem(name: str) -> str | None:
     """Say why a server cannot have this name, or None."""
     if not name.strip():
         return "a server needs a name"
-    if "__" in name or name.startswith("_") or name.endswith("_"):
+    plain = _OTHER.sub("_", name)
+    if "__" in plain or plain.startswith("_") or plain.endswith("_"):
         # `mcp__a__b` would mean tool `b` of server `a` in a rule.
         return f"the name {name!r} cannot be told from a tool's in a rule: rename it without '__' and '_' at its ends"
-    if "__" in _OTHER.sub("_", name) or _OTHER.sub("_", name).strip("_") != _OTHER.sub("_", name):
-        return f"the name {name!r} cannot be written in a rule: rename it with letters, digits, '-' and '_'"
     return None
 
 
@@ -42,8 +41,5 @@ def tool_name(server: str, tool: str) -> str:
 def _mapped(name: str, room: int) -> str:
     if _FITS.fullmatch(name) and len(name) <= room:
         return name
-    plain = _OTHER.sub("_", name)
-    if plain != name or len(plain) > room:
-        digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:_HASH_CHARS]
-        return f"{plain[: room - _HASH_CHARS - 1]}-{digest}"
-    return plain
+    digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:_HASH_CHARS]
+    return f"{_OTHER.sub('_', name)[: room - _HASH_CHARS - 1]}-{digest}"
