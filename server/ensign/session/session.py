@@ -7,7 +7,6 @@ import logging
 from collections.abc import Collection, Iterable
 from pathlib import Path
 
-from ensign.mcp.tools import is_remote
 from ensign.models.base import Head
 from ensign.models.prices import price
 from ensign.permissions.display import tag, visible
@@ -16,7 +15,7 @@ from ensign.protocol.access import Mode
 from ensign.protocol.approvals import Answer
 from ensign.protocol.definition import AgentDefinition
 from ensign.protocol.ids import new_id
-from ensign.protocol.messages import AssistantMessage, Usage, UserMessage
+from ensign.protocol.messages import Usage, UserMessage
 from ensign.runtime.agent import Agent
 from ensign.runtime.compaction import Compaction
 from ensign.runtime.gate import Question
@@ -25,6 +24,7 @@ from ensign.session.approvals import Approvals
 from ensign.session.authority import Authority
 from ensign.session.chat import Chat
 from ensign.session.isolation import Isolation
+from ensign.session.late_tools import LateTools
 from ensign.session.log import EventLog
 from ensign.session.mcp import RemoteTools
 from ensign.session.model_choice import ModelChoice
@@ -45,7 +45,6 @@ from ensign.tasks.task_tools import TaskTools
 from ensign.tasks.team_tools import TeamTools
 from ensign.tools.ask_user_question import Inquiry, ask_user_question_tool
 from ensign.tools.base import Tool
-from ensign.tools.tool_search import MAX_NAMES
 from ensign.workspace.git import in_git
 
 TITLE_CHARS = 60
@@ -91,12 +90,18 @@ class Session:
             hooks=self._hooks,
             isolation=self.isolation,
         )
-        self.remote = RemoteTools(services, self._to_be_found)
-        self._unlisten = services.servers.listen(self._servers_changed)
-        self._is_ready = False
+        self.late = LateTools(
+            remote=lambda: self.remote,
+            main=lambda: self.main,
+            subagents=lambda: [task.agent for task in self.manager.tasks.values() if task.agent is not None],
+            renew=self._renew,
+            renewed=records.renewed,
+            emit=self.emit,
+        )
+        self.remote = RemoteTools(services, self.late.found)
+        self._unlisten = services.servers.listen(self.late.changed)
         self.manager = TaskManager(self._surroundings())
         self._announced = described(services.definitions())
-        self._told: set[str] = set()
         self.factory: AgentFactory
         self._choice: ModelChoice
         self.main: Agent
@@ -149,7 +154,7 @@ class Session:
     def prompt(self, text: str) -> str:
         """Run a turn for a person's words, after those before it; return the turn's id."""
         turn_id = new_id()
-        if self._is_ready:
+        if self.late.is_ready:
             # What a server lacked may be there by now; nobody waits for it.
             self.services.servers.shared.retry()
         self.records.accept_prompt(turn_id, text)
@@ -299,43 +304,6 @@ class Session:
         self._announced = described(self.services.definitions())
         return await self.factory.renewed(self.main, self._tools())
 
-    async def _ready(self) -> None:
-        """Wait for servers that are starting, once; a conversation that has not begun is then told of their tools."""
-        if self._is_ready:
-            return
-        faults = await self.remote.settled()
-        self._is_ready = True
-        for fault in faults:
-            self.emit(events.Notice(**self.main.who, level="warning", text=fault))
-        conversation = self.main.conversation
-        if not any(isinstance(message, AssistantMessage) for message in conversation.messages):
-            if self.remote.tools():
-                conversation.retarget(conversation.model, await self._renew())
-                self.records.renewed(self.main)
-        else:
-            self._servers_changed()
-
-    def _to_be_found(self, agent_id: str) -> list[Tool]:
-        """The servers' tools that an agent may call although its conversation was not told of them."""
-        tasks = (task.agent for task in self.manager.tasks.values() if task.record.agent_id == agent_id)
-        agent = next((one for one in tasks if one is not None), self.main)
-        told = {schema.name for schema in agent.conversation.head.tools}
-        every = (tool for tool in agent.tools.values() if is_remote(tool) and tool.name not in told)
-        return [tool for tool in every if agent.refused(tool) is None]
-
-    def _servers_changed(self) -> None:
-        """Tell the main agent of tools that came after its conversation had begun (C2)."""
-        if not self._is_ready:
-            return
-        new = [tool.name for tool in self._to_be_found(self.main.context.agent_id) if tool.name not in self._told]
-        self._told.update(new)
-        if new:
-            text = (
-                "This comes from the Ensign runtime: there are more tools of MCP servers now, which ToolSearch loads: "
-                f"{', '.join(new[:MAX_NAMES])}"
-            )
-            self.main.inbox.put(UserMessage(text=text, origin="runtime"), rouses=False)
-
     def definitions_changed(self) -> None:
         """Tell the main agent which subagents there are now; its tool's words stay as they were sent (A4)."""
         now = described(self.services.definitions())
@@ -354,7 +322,7 @@ class Session:
             wrap_up_s=lambda: settings().subagents.wrap_up_seconds,
             session_left=self._tokens_left,
             wake=lambda: settings().subagents.wake_on_notification,
-            ready=self._ready,
+            ready=self.late.ready,
         )
 
     def _tokens_left(self) -> int | None:
