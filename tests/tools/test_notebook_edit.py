@@ -109,9 +109,9 @@ def test_every_way_of_writing_is_kept(
 
     after = {**data, "cells": [{**cell, "source": ["ö = 1\n", "2"]}]}
     assert edit(write(data), cell_id="1", new_source="ö = 1\n2") == write(after)
-    two = {**data, "cells": [cell, {**cell, "source": ["b"]}]}
+    two: dict[str, Any] = {**data, "cells": [cell, {**cell, "source": ["b"]}]}
     assert edit(write(data), cell_id="1", new_source="b", cell_type="code", edit_mode="insert") == write(two)
-    none = {**data, "cells": []}
+    none: dict[str, Any] = {**data, "cells": []}
     assert edit(write(data), cell_id="1", edit_mode="delete") == write(none)
     assert edit(write(none), new_source="a = 'ü'", cell_type="code", edit_mode="insert") == write(data)
 
