@@ -32,11 +32,12 @@ from ensign.session.authority import Authority
 from ensign.session.isolation import placed, told
 from ensign.session.mcp import RemoteTools
 from ensign.session.services import Services
+from ensign.session.task_context import context_of
 from ensign.store.replay import Replay
 from ensign.tasks.coordinator import of_coordinator, of_worker
 from ensign.tasks.filter import Selection, refusal, select
 from ensign.tasks.fork import directive, fork_conversation
-from ensign.tasks.order import FORK, Order
+from ensign.tasks.order import Order
 from ensign.tasks.run import Birth
 from ensign.tasks.task import Task
 from ensign.tasks.words import text_of as words_of
@@ -367,23 +368,6 @@ class AgentFactory:
 
 def _birth(agent: Agent, prompt: tuple[Message, ...], hooks: Hooks) -> Birth:
     return Birth(agent=agent, prompt=prompt, compaction=Compaction(agent, record=hooks.rewrite))
-
-
-def context_of(task: Task) -> AgentContext:
-    """Who a task's agent is."""
-    spec = task.spec
-    return AgentContext(
-        session_id=spec.session_id,
-        agent_id=spec.agent_id,
-        agent_name=spec.agent or FORK,
-        task_id=spec.task_id,
-        parent_agent_id=spec.parent_agent_id,
-        depth=spec.depth,
-        query_source=spec.query_source,
-        built_in=task.definition is None or task.definition.built_in,
-        spawning_call=spec.call_id,
-        spawn="spawn",
-    )
 
 
 def task_refusal(tool: Tool, task: Task, offered: set[str]) -> str | None:

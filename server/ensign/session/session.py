@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from pathlib import Path
 
 from ensign.models.base import Head
@@ -13,7 +13,6 @@ from ensign.permissions.display import tag, visible
 from ensign.protocol import events
 from ensign.protocol.access import Mode
 from ensign.protocol.approvals import Answer
-from ensign.protocol.definition import AgentDefinition
 from ensign.protocol.ids import new_id
 from ensign.protocol.messages import Usage, UserMessage
 from ensign.runtime.agent import Agent
@@ -32,6 +31,7 @@ from ensign.session.questions import inquiry_of, request_of
 from ensign.session.records import Records
 from ensign.session.services import Services
 from ensign.session.subagents import Subagents
+from ensign.session.told import changed_agents, described, in_words, left_worktree
 from ensign.session.turns import Terms, Turns, main_limits
 from ensign.session.worktree_tools import WorktreeTools, inside
 from ensign.store.errors import StoreError
@@ -138,8 +138,7 @@ class Session:
             self.title = past.title
             self.usage = past.usage
             if inside(past.history):
-                text = f"This comes from the Ensign runtime: the worktree you were in was left; you work in {self.cwd}."
-                self.main.inbox.put(UserMessage(text=text, origin="runtime"), rouses=False)
+                self.main.inbox.put(left_worktree(self.cwd), rouses=False)
             self.chat.load(past)
 
     def emit(self, event: events.Event) -> None:
@@ -290,15 +289,8 @@ class Session:
         self.emit(events.Notice(**self.main.who, level="info", text=visible(shown)))
 
     def _tasks_in_words(self) -> str:
-        """Live and unannounced tasks, for a conversation that loses its memory of starting them (C3)."""
-        tasks = [
-            one for one in self.manager.tasks.values() if not one.state.terminal or self.subagents.unannounced(one)
-        ]
-        return "\n".join(
-            f"- {one.record.name or one.record.short_id}: {one.record.agent}, {one.record.description} "
-            f"({one.state.value}); its report: {one.record.output_file}"
-            for one in tasks
-        )
+        tasks = self.manager.tasks.values()
+        return in_words(one.record for one in tasks if not one.state.terminal or self.subagents.unannounced(one))
 
     async def _renew(self) -> Head:
         self._announced = described(self.services.definitions())
@@ -307,13 +299,9 @@ class Session:
     def definitions_changed(self) -> None:
         """Tell the main agent which subagents there are now; its tool's words stay as they were sent (A4)."""
         now = described(self.services.definitions())
-        news = [f"- {name}: {text}" for name, text in now.items() if self._announced.get(name) != text]
-        news += [f"- {name} is gone" for name in self._announced if name not in now]
-        if news:
+        if news := changed_agents(self._announced, now):
             self._announced = now
-            listed = "\n".join(news)
-            text = f"This comes from the Ensign runtime: the subagents you can start have changed.\n{listed}"
-            self.main.inbox.put(UserMessage(text=text, origin="runtime"), rouses=False)
+            self.main.inbox.put(news, rouses=False)
 
     def _terms(self) -> Terms:
         settings = self.services.settings
@@ -379,8 +367,3 @@ class Session:
                 answer = await self.approvals.ask(agent.who, request)
         await self.authority.remember(answer.outcome, question, agent.context.agent_id)
         return answer
-
-
-def described(definitions: Iterable[AgentDefinition]) -> dict[str, str]:
-    """Each definition's description in one line, by name."""
-    return {one.name: " ".join(one.description.split()) for one in definitions}
