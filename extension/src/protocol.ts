@@ -798,4 +798,37 @@ export interface DoctorPage {
   text: string;
 }
 
+/** One file that asks for something. */
+export interface TrustFile {
+  kind: "settings" | "agent" | "mcp" | "skill" | "git";
+  name: string;
+  path: string;
+  hash: string;
+  asks: string[];
+  content: string;
+  trusted: boolean;
+  changed: boolean;
+}
+
+/** A workspace folder. */
+export interface FolderTrust {
+  path: string;
+  trusted: boolean;
+  restricted: boolean;
+  notice: string;
+  files: TrustFile[];
+}
+
+/** Answer to `ensign/trust/get` and `ensign/trust/set`: the workspace folders and what they ask for. */
+export interface TrustListed {
+  folders: FolderTrust[];
+}
+
+/** `ensign/trust/set`: a person trusts a folder, or takes that back. */
+export interface TrustSet {
+  path: string;
+  trusted: boolean;
+  hashes: Record<string, string>;
+}
+
 export type Event = TurnStarted | StepStarted | StepRestarted | TextDelta | ThinkingDelta | MessageAdded | ToolStarted | ToolProgress | ToolFinished | ApprovalRequested | ApprovalResolved | TaskChanged | TodoChanged | UsageReported | Compacted | Notice | TurnEnded | TurnFailed | RunEnded;

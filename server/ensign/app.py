@@ -14,11 +14,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import ensign
+from ensign.config.asks import Look, names_elsewhere
 from ensign.config.load import Flags, Loaded, Start
 from ensign.config.load import load as load_settings
-from ensign.config.local_rules import add_rule
+from ensign.config.local_rules import granted_rules
 from ensign.config.paths import StatePaths, prepare, state_paths
 from ensign.config.rules import check_rule
+from ensign.config.trusts import Trusts
 from ensign.definitions.catalogue import Definitions
 from ensign.definitions.load import load as load_definitions
 from ensign.definitions.sources import Folder, built_in_folder, fault, folders
@@ -81,6 +83,7 @@ class App:
     Attributes:
         api: the commands of `contract.md`.
         documents: what is open in the editor; a face feeds it.
+        trust: the person's say on what the workspace folders ask for.
         everywhere: the tasks of all sessions, also those that other processes own.
     """
 
@@ -127,6 +130,7 @@ class App:
             home=world.paths.user_home,
             platform=sys.platform,
             headless=headless,
+            trusts=world.trust.believes,
             base_policy=self._base_policy,
             add_rule=self._add_rule,
             clock=time.time,
@@ -148,6 +152,8 @@ class App:
             ),
             diagnose=self.diagnose,
         )
+        self.trust = world.trust
+        world.trust.reread = self._read_again
         self.everywhere = Everywhere(self._store, world.paths.sockets)
         self._sessions.attend(Doors(world.paths.sockets, self.api))
         self._watching: asyncio.Task[None] | None = None
@@ -232,8 +238,14 @@ class App:
             protected=(paths.home, paths.state),
         )
 
+    def restrict(self) -> None:
+        """The editor does not trust the workspace: nothing of it counts, whatever was trusted here."""
+        self.trust.restricted = True
+        self._world.read()
+        self._configure_models()
+
     async def _add_rule(self, root: Path, rule: str) -> None:
-        await asyncio.to_thread(add_rule, self._world.paths, root, rule)
+        await asyncio.to_thread(self.trust.save_rule, root, rule)
         await self._read_again()
 
     async def _watch(self) -> None:
@@ -252,13 +264,18 @@ class App:
             loaded, refused, definitions = world.loaded, world.refused, world.definitions
             await asyncio.to_thread(world.read)
             if (world.loaded, world.refused) != (loaded, refused):
-                for root, catalog in self._catalogs.items():
-                    catalog.configure(*model_terms(world.settings_in(root)))
+                self._configure_models()
                 self._tell("settings")
                 await self._sessions.settings_changed()
             if world.definitions != definitions:
                 self._sessions.definitions_changed()
                 self._tell("agents")
+            if await asyncio.to_thread(self.trust.changed):
+                self._tell("trust")
+
+    def _configure_models(self) -> None:
+        for root, catalog in self._catalogs.items():
+            catalog.configure(*model_terms(self._world.settings_in(root)))
 
     def _tell(self, what: str) -> None:
         for changed in tuple(self._changed):
@@ -275,6 +292,7 @@ class World:
         self.start = start
         self.roots = roots
         self.faults = faults
+        self.trust = Trusts(paths, roots, self._look)
         self.refused: tuple[Diagnostic, ...] = ()
         self.loaded = {root: self._load_settings(root, None) for root in roots}
         self.words = self._vocabulary()
@@ -301,7 +319,8 @@ class World:
         return tuple(dict.fromkeys((*self.faults, *self.refused, *found)))
 
     def read(self) -> None:
-        """Read settings and agent files again; what cannot be read any more stays as it was. Blocks."""
+        """Read trust, settings and agent files again; what cannot be read any more stays as it was. Blocks."""
+        self.trust.read()
         try:
             self.loaded = {root: self._load_settings(root, self.loaded[root]) for root in self.roots}
             self.words = self._vocabulary()
@@ -312,7 +331,8 @@ class World:
 
     def watched(self) -> list[Path]:
         """Files and folders whose change matters."""
-        return [*(folder.path for folder in self.folders()), *self.settings_files(), self.paths.policy]
+        agents = (folder.path for folder in self.folders())
+        return [*agents, *self.settings_files(), self.paths.policy, *self.trust.watched()]
 
     def settings_files(self) -> tuple[Path, ...]:
         """The files that settings are read from, existing or not."""
@@ -324,14 +344,25 @@ class World:
         """Where agent files are read from, nearest first."""
         return folders(
             roots=self.roots,
-            trusted=lambda _: False,
+            trusted=self.trust.of,
             user=self.paths.agents,
             home=self.paths.user_home,
             built_in=built_in_folder(),
         )
 
     def _load_settings(self, root: Path, before: Loaded | None) -> Loaded:
-        return load_settings(self.paths, self.start, root=root, trusted=False, before=before)
+        loaded = load_settings(self.paths, self.start, root=root, trust=self.trust.of(root), before=before)
+        return replace(loaded, settings=replace(loaded.settings, git_runs=self.trust.git_runs()))
+
+    def _look(self, root: Path) -> Look:
+        agents = (one for listed in self.definitions.listed for one in (listed.definition, *listed.definition.shadows))
+        return Look(
+            root=root,
+            folders=tuple(folder for folder in self.folders() if folder.root == root),
+            words=self.words,
+            taken=names_elsewhere(agents),
+            saved=granted_rules(self.paths, root),
+        )
 
     def _vocabulary(self) -> Vocabulary:
         terms, policies = model_terms(self.settings)

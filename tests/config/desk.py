@@ -10,6 +10,7 @@ from typing import Any
 from ensign.config.load import Flags, Loaded, Start, load
 from ensign.config.paths import StatePaths
 from ensign.protocol.settings import Settings
+from ensign.protocol.trusted import Trusted, content_hash
 
 
 class Desk:
@@ -39,7 +40,13 @@ class Desk:
         before: Loaded | None = None,
     ) -> Loaded:
         start = Start(environ=environ or {}, flags=flags, options=options or {})
-        return load(self.paths, start, root=self.root, trusted=trusted, before=before)
+        return load(self.paths, start, root=self.root, trust=self.trust() if trusted else None, before=before)
+
+    def trust(self) -> Trusted:
+        """Trust in the files of the project, as they are now."""
+        files = [path for path in (self.project, self.local, self.root / ".mcp.json") if path.is_file()]
+        hashes = {path.relative_to(self.root).as_posix(): content_hash(path.read_bytes()) for path in files}
+        return Trusted(root=self.root, given=True, hashes=hashes)
 
     def settings(self, **kwargs: Any) -> Settings:
         return self.load(**kwargs).settings

@@ -316,7 +316,7 @@ def test_a_trusted_project_s_mcp_file_adds_servers_and_the_persons_own_hold_befo
     ]
     untrusted = desk.load(trusted=False)
     assert untrusted.settings.mcp_servers == {"a": McpServer(command="mine")}
-    assert untrusted.diagnostics[-1].message == "'mcpServers' is ignored: the workspace is not trusted"
+    assert untrusted.diagnostics[-1].message == "'mcpServers' is ignored: the file is not trusted"
 
 
 def test_a_broken_mcp_file_is_reported_and_nothing_else_is_lost(desk: Desk) -> None:
@@ -324,3 +324,14 @@ def test_a_broken_mcp_file_is_reported_and_nothing_else_is_lost(desk: Desk) -> N
     loaded = desk.load(trusted=True)
     assert loaded.settings == Settings()
     assert [(item.path.name, item.code) for item in loaded.diagnostics] == [(".mcp.json", "json-syntax")]
+
+
+def test_what_tightened_in_a_trusted_file_goes_on_when_it_breaks_and_nothing_else_does(desk: Desk) -> None:
+    rules = {"allow": ["Bash(make:*)"], "deny": ["Write"]}
+    desk.write(desk.project, {"permissions": rules, "agent.maxTurns": 9, "subagents.reportChars": 70})
+    before = desk.load()
+    assert (before.settings.max_turns, before.settings.subagents.report_chars) == (9, 70)
+    desk.write(desk.project, "{")
+    after = desk.load(before=before)
+    layer = Layer(name="project", rules=Rules(deny=("Write",)), origin=str(desk.project))
+    assert after.settings == Settings(layers=(layer,), subagents=SubagentSettings(report_chars=70))

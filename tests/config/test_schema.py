@@ -17,7 +17,9 @@ def test_every_member_of_the_settings_has_a_key_with_a_meaning() -> None:
     known = {(key.group, key.attribute) for key in all_keys()}
     assert {("models", member.name) for member in fields(ModelSettings)} <= known
     assert {("subagents", member.name) for member in fields(SubagentSettings)} <= known
-    flags = {"layers", "models", "subagents", "tools", "limits_max_turns", "limits_max_tokens", "limits_timeout_s"}
+    flags = {"layers", "models", "subagents", "tools", "limits_max_turns", "limits_max_tokens", "limits_timeout_s"} | {
+        "git_runs"
+    }
     assert {("", member.name) for member in fields(Settings) if member.name not in flags} <= known
     assert all(key.meaning.endswith(".") for key in all_keys())
     assert len({key.name for key in all_keys()}) == len(all_keys())
@@ -26,7 +28,7 @@ def test_every_member_of_the_settings_has_a_key_with_a_meaning() -> None:
 def test_the_defaults_of_the_schema_change_nothing(tmp_path: Path) -> None:
     defaults = {name: entry["default"] for name, entry in settings_schema()["properties"].items()}
     paths = StatePaths(home=tmp_path, state=tmp_path, user_home=tmp_path, policy=tmp_path / "policy.json")
-    loaded = load(paths, Start(environ={}, options=json.loads(json.dumps(defaults))), root=None, trusted=False)
+    loaded = load(paths, Start(environ={}, options=json.loads(json.dumps(defaults))), root=None)
     assert loaded.settings == Settings()
     assert loaded.diagnostics == ()
 

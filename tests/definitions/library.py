@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from ensign.definitions.catalogue import Definitions
 from ensign.definitions.load import load
 from ensign.definitions.sources import Folder, built_in_folder, folders
 from ensign.definitions.vocabulary import Vocabulary
+from ensign.protocol.trusted import Trusted, content_hash
 
 BUILT_INS = ("Explore", "general-purpose", "Plan", "Verification")
 
@@ -61,11 +63,17 @@ class Library:
     def folders(self) -> tuple[Folder, ...]:
         return folders(
             roots=[self.root],
-            trusted=lambda _: self.trusted,
+            trusted=self.trust,
             user=self.user,
             home=self.home,
             built_in=built_in_folder(),
         )
+
+    def trust(self, root: Path) -> Trusted:
+        """Trust in every agent file as it is now, or in nothing."""
+        files = _files(self.project, self.claude)
+        hashes = {Trusted(root=root).name(path): content_hash(path.read_bytes()) for path in files}
+        return Trusted(root=root, given=self.trusted, hashes=hashes)
 
     def load(self, words: Vocabulary = WORDS) -> Definitions:
         return load(self.folders(), words)
@@ -79,6 +87,12 @@ class Library:
         return [
             (item.path.name, item.line, item.column, item.severity, item.code) for item in self.load(words).diagnostics
         ]
+
+
+def _files(*tops: Path) -> list[Path]:
+    walks = (os.walk(top, followlinks=True) for top in tops)
+    paths = (Path(folder) / name for walk in walks for folder, _, names in walk for name in names)
+    return [path for path in paths if path.is_file() and os.access(path, os.R_OK)]
 
 
 def write(folder: Path, name: str, text: str | bytes) -> Path:

@@ -19,6 +19,7 @@ from ensign.protocol.errors import UserError
 from ensign.protocol.messages import Usage
 from ensign.protocol.ports import Editor
 from ensign.protocol.tasks import TaskRecord, TaskState
+from ensign.protocol.trust import TrustListed, TrustSet
 
 if TYPE_CHECKING:
     from ensign.app import App
@@ -115,12 +116,29 @@ class NoAgentFiles:
         return False
 
 
+class FakeTrusts:
+    """What is listed, and what a person said to it."""
+
+    def __init__(self) -> None:
+        self.listed = TrustListed(folders=())
+        self.said: list[TrustSet] = []
+        self.restricted = False
+
+    async def get(self, _: wire.Empty) -> TrustListed:
+        return self.listed
+
+    async def set(self, params: TrustSet) -> TrustListed:
+        self.said.append(params)
+        return self.listed
+
+
 class FakeApp:
     """An `App` and its `Api` in one. `calls` holds the parameters that arrived, decoded."""
 
     def __init__(self, arguments: Mapping[str, Any]) -> None:
         self.arguments = arguments
         self.api = self
+        self.trust = FakeTrusts()
         self.documents = FakeDocuments()
         self.agent_files = NoAgentFiles()
         self.editor: Editor | None = None
@@ -138,6 +156,9 @@ class FakeApp:
             self.tasks[event.record.id] = event.record
         for on_event, _ in self._readers:
             on_event("s1", seq, event)
+
+    def restrict(self) -> None:
+        self.trust.restricted = True
 
     def change(self, what: str) -> None:
         for _, on_changed in self._readers:

@@ -44,6 +44,12 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         command("stop", "stop running subagents"),
         command("export", "print the transcript of a subagent or a session"),
     )
+    trust = command("trust", "show what a folder asks for, and with --yes trust it")
+    trust.add_argument("cwd", nargs="?", type=Path, metavar="DIR", help="the workspace, by default this folder")
+    answer = trust.add_mutually_exclusive_group()
+    answer.add_argument("--yes", action="store_true", help="trust what is shown, as it is now")
+    answer.add_argument("--no", action="store_true", help="trust nothing of it any more")
+    trust.add_argument("--json", action="store_true", help="one JSON object on standard output")
     command("serve", "speak to an editor: [--stdio | --tcp PORT]")
     return parser.parse_args(list(arguments))
 
@@ -82,9 +88,7 @@ def _explain(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--settings", type=Path, metavar="FILE", help="in place of the user's settings")
     parser.add_argument("--mode", type=Mode, choices=list(Mode), metavar="{" + ",".join(_MODES) + "}")
     parser.add_argument("--agent", metavar="NAME", help="as a subagent of this definition")
-    parser.add_argument(
-        "--untrusted", action="store_true", help="as in a folder that nobody trusts, which is how every folder is taken"
-    )
+    parser.add_argument("--untrusted", action="store_true", help="as if nobody had trusted the folder")
 
 
 def _count(text: str) -> int:

@@ -120,6 +120,10 @@ def _command(name: str) -> Command:
 
         known = {"tasks": tasks.tasks, "resume": tasks.resume, "stop": tasks.stop, "usage": tasks.usage}
         return {**known, "export": tasks.export}[name]
+    if name == "trust":
+        from ensign.cli.trust import trust
+
+        return trust
     from ensign.cli import reports
 
     return {"agents": reports.agents, "explain": reports.explain, "doctor": reports.doctor}[name]

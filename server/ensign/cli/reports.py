@@ -31,6 +31,8 @@ async def explain(arguments: argparse.Namespace, console: Console) -> int:
     """Print the decision about a call."""
     flags: dict[str, Any] = {} if arguments.settings is None else {"settings_file": arguments.settings}
     app = _app(console, "explain", flags)
+    if arguments.untrusted:
+        app.restrict()
     try:
         explained = app.explain(
             tool=arguments.tool, arguments=arguments.input, cwd=console.cwd, mode=arguments.mode, agent=arguments.agent

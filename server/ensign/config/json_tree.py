@@ -25,8 +25,10 @@ class JsonText:
         FaultError: not JSON, or not an object at the top.
     """
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, data: bytes = b"") -> None:
+        """`data` is the content of the file that the text was read from."""
         self.text = text
+        self.data = data
         self.notes: list[Note] = []
         self._at = 0
         self._skip()
@@ -138,9 +140,18 @@ def read_json_file(path: Path) -> JsonText | None:
     """
     if not path.exists():
         return None
-    data = read_bytes(path).removeprefix(b"\xef\xbb\xbf")
+    return parse_json(read_bytes(path))
+
+
+def parse_json(data: bytes) -> JsonText:
+    """Return what a file's content says.
+
+    Raises:
+        FaultError: it is not JSON.
+    """
+    content = data.removeprefix(b"\xef\xbb\xbf")
     try:
-        return JsonText(data.decode())
+        return JsonText(content.decode(), data)
     except UnicodeDecodeError as error:
-        before = data[: error.start].decode()
+        before = content[: error.start].decode()
         raise FaultError("encoding", "not UTF-8; save the file as UTF-8", mark_at(before, len(before))) from error

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from ensign.config.convert import LEFT_OUT, UNSET, Converter
-from ensign.config.json_tree import read_json_file
+from ensign.config.json_tree import JsonText, read_json_file
 from ensign.config.keys import RULE_LISTS, Key, Reach, all_keys
-from ensign.config.local_rules import granted_rules, local_file
+from ensign.config.local_rules import granted_rules, local_file, shared_file
 from ensign.config.paths import StatePaths
 from ensign.config.rules import check_rule
 from ensign.definitions.nodes import Entry, FaultError, Items, Note, Scalar, Table, from_data, quoted
@@ -24,12 +24,14 @@ from ensign.protocol.access import Mode
 from ensign.protocol.definition import Diagnostic, Rules
 from ensign.protocol.errors import UserError
 from ensign.protocol.settings import Layer, ModelSettings, Settings, SubagentSettings
+from ensign.protocol.trusted import Trusted
 from ensign.protocol.value import frozen
 
 Number = TypeVar("Number", int | None, float | None)
 
 HELD = "the value before holds"
 
+MCP_FILE = ".mcp.json"
 OPTIONS = Path("initializationOptions")
 """Stands for the editor's settings in diagnostics."""
 
@@ -83,17 +85,24 @@ class Place:
     rules: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
 
 
-Earlier = Mapping[tuple[str, Path, Reach], Place]
+Earlier = Mapping[tuple[str, Path], Place]
 
 
-def load(paths: StatePaths, start: Start, *, root: Path | None, trusted: bool, before: Loaded | None = None) -> Loaded:
+def load(
+    paths: StatePaths,
+    start: Start,
+    *,
+    root: Path | None,
+    trust: Trusted | None = None,
+    before: Loaded | None = None,
+) -> Loaded:
     """Return the settings for a workspace folder.
 
     Args:
         paths: where the user's files are.
         start: command line, environment and initialization options.
         root: the workspace folder; None reads no project files.
-        trusted: whether that folder is trusted; before that its files can only tighten.
+        trust: what is trusted of that folder; any other of its files can only tighten.
         before: what was read last; where a place now says something bad, what it said then holds.
 
     Raises:
@@ -101,20 +110,19 @@ def load(paths: StatePaths, start: Start, *, root: Path | None, trusted: bool, b
     """
     flags = start.flags
     notes: list[Diagnostic] = []
-    earlier = {(place.layer, place.path, place.reach): place for place in before.places} if before else {}
+    earlier = {(place.layer, place.path): place for place in before.places} if before else {}
     places = [_read_options(start.options, notes, earlier), _read_environ(start.environ)]
     if root is not None:
-        reach = Reach.TRUSTED if trusted else Reach.PROJECT
-        local = Place(layer="local", path=local_file(root), reach=reach, saved=granted_rules(paths, root))
-        shared = Place(layer="project", path=root / ".ensign" / "settings.json", reach=reach)
-        places += [_read_file(local, notes, earlier), _read_file(shared, notes, earlier)]
+        saved = granted_rules(paths, root)
+        local = Place(layer="local", path=local_file(root), reach=Reach.PROJECT, saved=saved)
+        shared = Place(layer="project", path=shared_file(root), reach=Reach.PROJECT)
+        places += [_read_file(place, notes, earlier, trust) for place in (local, shared)]
     user = Place(layer="user", path=flags.settings_file or paths.settings, reach=Reach.USER)
     if flags.settings_file is not None and not flags.settings_file.is_file():
         raise UserError(f"no settings file {str(flags.settings_file)!r}")
     places.append(_read_file(user, notes, earlier))
     if root is not None:
-        found = _read_mcp_file(root / ".mcp.json", Reach.TRUSTED if trusted else Reach.PROJECT, notes, earlier)
-        places.append(found)
+        places.append(_read_mcp_file(root / MCP_FILE, notes, earlier, trust))
     settings = _assemble(places, flags, _read_policy(paths.policy, notes))
     return Loaded(settings=settings, diagnostics=tuple(notes), places=tuple(places))
 
@@ -122,16 +130,10 @@ def load(paths: StatePaths, start: Start, *, root: Path | None, trusted: bool, b
 # ---- places ----------------------------------------------------------------------------------------------------------
 
 
-def _read_file(place: Place, notes: list[Diagnostic], earlier: Earlier) -> Place:
-    before = earlier.get((place.layer, place.path, place.reach))
-    try:
-        text = read_json_file(place.path)
-    except FaultError as error:
-        notes.append(error.note.diagnostic(place.path))
-        return before or place
-    except OSError as error:
-        message = f"cannot be read: {error.strerror}"
-        notes.append(FaultError("unreadable", message).note.diagnostic(place.path))
+def _read_file(place: Place, notes: list[Diagnostic], earlier: Earlier, trust: Trusted | None = None) -> Place:
+    text = _text_of(place, notes, trust)
+    before = _before(place, earlier)
+    if isinstance(text, FaultError):
         return before or place
     if text is not None:
         notes.extend(note.diagnostic(place.path) for note in text.notes)
@@ -139,15 +141,12 @@ def _read_file(place: Place, notes: list[Diagnostic], earlier: Earlier) -> Place
     return place
 
 
-def _read_mcp_file(path: Path, reach: Reach, notes: list[Diagnostic], earlier: Earlier) -> Place:
+def _read_mcp_file(path: Path, notes: list[Diagnostic], earlier: Earlier, trust: Trusted | None) -> Place:
     """A project's servers as other products write them; the person's own of the same name hold instead."""
-    place = Place(layer="project", path=path, reach=reach)
-    before = earlier.get((place.layer, place.path, place.reach))
-    try:
-        text = read_json_file(path)
-    except (FaultError, OSError) as error:
-        fault = error if isinstance(error, FaultError) else FaultError("unreadable", f"cannot be read: {error}")
-        notes.append(fault.note.diagnostic(path))
+    place = Place(layer="project", path=path, reach=Reach.PROJECT)
+    text = _text_of(place, notes, trust)
+    before = _before(place, earlier)
+    if isinstance(text, FaultError):
         return before or place
     entry = text.table.get("mcpServers") if text is not None else None
     if entry is not None:
@@ -155,11 +154,44 @@ def _read_mcp_file(path: Path, reach: Reach, notes: list[Diagnostic], earlier: E
     return place
 
 
+def _text_of(place: Place, notes: list[Diagnostic], trust: Trusted | None) -> JsonText | FaultError | None:
+    """Read a file, and believe it as far as this very content is trusted; what is wrong with it is noted."""
+    try:
+        text = read_json_file(place.path)
+    except FaultError as error:
+        fault = error
+    except OSError as error:
+        fault = FaultError("unreadable", f"cannot be read: {error.strerror}")
+    else:
+        if text is not None and trust is not None and trust.allows(place.path, text.data):
+            place.reach = Reach.TRUSTED
+        return text
+    notes.append(fault.note.diagnostic(place.path))
+    return fault
+
+
+def _before(place: Place, earlier: Earlier) -> Place | None:
+    """What a place said when it was read last, no more of it than it is believed now: what tightened goes on."""
+    before = earlier.get((place.layer, place.path))
+    if before is None or before.reach >= place.reach:
+        return before
+    return replace(
+        before,
+        reach=place.reach,
+        saved=place.saved,
+        values={key: value for key, value in before.values.items() if key.reach >= place.reach},
+        rules={
+            kind: [rule for rule in rules if RULE_LISTS[kind][0] >= place.reach or rule in place.saved]
+            for kind, rules in before.rules.items()
+        },
+    )
+
+
 def _read_options(options: Mapping[str, Any], notes: list[Diagnostic], earlier: Earlier) -> Place:
     place = Place(layer="user", path=OPTIONS, reach=Reach.USER)
     table = from_data(options)
     assert isinstance(table, Table)
-    reader = _Reader(place, notes, earlier.get((place.layer, place.path, place.reach)))
+    reader = _Reader(place, notes, _before(place, earlier))
     for entry in table.entries:
         if entry.key == "ensign" and isinstance(entry.node, Table):
             reader.read(entry.node, "")
@@ -239,7 +271,7 @@ class _Reader:
         elif reach is Reach.USER:
             note = Note(entry.mark, "warning", "not-from-project", f"{name!r} is never read from project files")
         else:
-            note = Note(entry.mark, "warning", "untrusted", f"{name!r} is ignored: the workspace is not trusted")
+            note = Note(entry.mark, "warning", "untrusted", f"{name!r} is ignored: the file is not trusted")
         self._say(note)
 
     def _rules(self, kind: str, entry: Entry) -> None:

@@ -27,6 +27,11 @@ def local_file(root: Path) -> Path:
     return root / ".ensign" / "settings.local.json"
 
 
+def shared_file(root: Path) -> Path:
+    """The settings of a workspace folder that everybody who works in it shares."""
+    return root / ".ensign" / "settings.json"
+
+
 def add_rule(paths: StatePaths, root: Path, rule: str) -> None:
     """Append `rule` to `permissions.allow` of the local settings, keeping all else, and record that it was given.
 
@@ -110,17 +115,25 @@ def _rewrite(path: Path, rule: str) -> None:
     path.parent.mkdir(exist_ok=True)
     for _ in range(_TRIES):
         before = read_bytes(path) if path.exists() else b""
-        mark = b"\xef\xbb\xbf" if before.startswith(b"\xef\xbb\xbf") else b""
-        after = with_rule(before.removeprefix(mark).decode(), rule).encode()
-        if not before.strip():
-            after = (json.dumps({"permissions": {"allow": [rule]}}, indent=2, ensure_ascii=False) + "\n").encode()
         # Another window may have saved a rule meanwhile: then start again from its text.
-        if _replace(path, before, mark + after):
+        if replace_file(path, before, rewritten(before, rule)):
             return
     raise OSError("it changes all the time")
 
 
-def _replace(path: Path, before: bytes, after: bytes) -> bool:
+def rewritten(before: bytes, rule: str) -> bytes:
+    """Return the content of a settings file with the rule in it.
+
+    Raises:
+        FaultError: as `with_rule`.
+    """
+    mark = b"\xef\xbb\xbf" if before.startswith(b"\xef\xbb\xbf") else b""
+    if not before.strip():
+        return (json.dumps({"permissions": {"allow": [rule]}}, indent=2, ensure_ascii=False) + "\n").encode()
+    return mark + with_rule(before.removeprefix(mark).decode(), rule).encode()
+
+
+def replace_file(path: Path, before: bytes, after: bytes) -> bool:
     """Put the new content in place in one step, unless the file is no longer what it was."""
     descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
@@ -162,7 +175,7 @@ def _record(paths: StatePaths, root: Path, rule: str) -> None:
             return
         record = to_data(JsonText(before.decode()).table)
         record[folder] = [*record.get(folder, ()), rule]
-        if _replace(paths.granted, before, json.dumps(record, indent=2, ensure_ascii=False).encode()):
+        if replace_file(paths.granted, before, json.dumps(record, indent=2, ensure_ascii=False).encode()):
             return
     raise OSError("the record of saved rules changes all the time")
 

@@ -50,6 +50,11 @@ class StatePaths:
         return self.state / "granted.json"
 
     @property
+    def trusted(self) -> Path:
+        """What the person has trusted, by workspace folder."""
+        return self.state / "trusted.json"
+
+    @property
     def sessions(self) -> Path:
         """Transcripts and outputs."""
         return self.state / "sessions"

@@ -81,5 +81,5 @@ def _before_trust(reader: ValueReader, field: Field, entry: Entry, value: Any) -
         case _:
             return value
     what = "the allow rules are" if field.attribute == "permissions" else f"{field.name!r} is"
-    reader.warn("untrusted", f"{what} ignored: the workspace is not trusted", entry.mark)
+    reader.warn("untrusted", f"{what} ignored: the file is not trusted", entry.mark)
     return kept

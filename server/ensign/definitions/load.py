@@ -13,10 +13,11 @@ from ensign.definitions.build import Built, build
 from ensign.definitions.catalogue import Definitions, Listed
 from ensign.definitions.front_matter import read_front_matter
 from ensign.definitions.nodes import FaultError
-from ensign.definitions.sources import Folder, agent_files, fault, read_bytes
+from ensign.definitions.sources import Folder, agent_files, fault, outside, outside_fault, read_bytes
 from ensign.definitions.vocabulary import Vocabulary
 from ensign.protocol.definition import AgentDefinition, Diagnostic, Source
 from ensign.protocol.errors import UserError
+from ensign.protocol.trusted import content_hash
 
 
 def load(folders: Sequence[Folder], words: Vocabulary, *, hidden: Iterable[str] = ()) -> Definitions:
@@ -51,7 +52,7 @@ def read_agent(data: bytes, words: Vocabulary, *, path: Path, folder: Folder) ->
         return Built(definition=None, notes=(error.note,))
     if matter is None:
         return None
-    return build(matter, words, path=path, source=folder.source, trusted=folder.trusted)
+    return build(matter, words, path=path, source=folder.source, trusted=folder.trusts(path, data))
 
 
 def _read_folder(folder: Folder, words: Vocabulary) -> tuple[list[AgentDefinition], list[Diagnostic]]:
@@ -59,7 +60,11 @@ def _read_folder(folder: Folder, words: Vocabulary) -> tuple[list[AgentDefinitio
     definitions: dict[str, AgentDefinition] = {}
     for path in paths:
         try:
-            built = read_agent(read_bytes(path), words, path=path, folder=folder)
+            data = read_bytes(path)
+            if not folder.trusts(path, data) and outside(folder, path):
+                diagnostics.append(outside_fault(path))
+                continue
+            built = read_agent(data, words, path=path, folder=folder)
         except FaultError as error:
             diagnostics.append(error.note.diagnostic(path))
             continue
@@ -68,9 +73,11 @@ def _read_folder(folder: Folder, words: Vocabulary) -> tuple[list[AgentDefinitio
         diagnostics.extend(note.diagnostic(path) for note in built.notes)
         if built.definition is None:
             continue
-        first = definitions.setdefault(built.definition.name.casefold(), built.definition)
-        if first is not built.definition:
-            diagnostics.append(_duplicate(built.definition, first))
+        digest = content_hash(data) if folder.root is not None else ""
+        definition = replace(built.definition, digest=digest)
+        first = definitions.setdefault(definition.name.casefold(), definition)
+        if first is not definition:
+            diagnostics.append(_duplicate(definition, first))
     return list(definitions.values()), diagnostics
 
 
@@ -102,7 +109,7 @@ def _resolve(found: list[AgentDefinition], diagnostics: list[Diagnostic]) -> Def
         listed.extend(Listed(item, shadowed_by=winner) for item in others)
         for item in same[: same.index(winner)]:
             assert item.path is not None
-            message = f"{item.name!r} is left out: before the workspace is trusted it cannot replace the one of source "
+            message = f"{item.name!r} is left out: before its file is trusted it cannot replace the one of source "
             diagnostics.append(fault(item.path, "warning", "untrusted", message + repr(winner.source.value)))
     return Definitions(listed=tuple(listed), diagnostics=tuple(_sorted(diagnostics)))
 

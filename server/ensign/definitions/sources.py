@@ -11,6 +11,7 @@ import ensign
 from ensign.definitions.front_matter import MAX_FILE_BYTES
 from ensign.definitions.nodes import FaultError
 from ensign.protocol.definition import Diagnostic, Severity, Source
+from ensign.protocol.trusted import Trusted
 from ensign.protocol.value import frozen
 
 MAX_FILES = 1000
@@ -25,17 +26,21 @@ class Folder:
 
     Attributes:
         root: the workspace folder it belongs to, None for the user's and the built-in ones.
-        trusted: whether that workspace folder is trusted.
+        trust: what is trusted of that workspace folder, None where everything is.
     """
 
     source: Source
     path: Path
     root: Path | None = None
-    trusted: bool = True
+    trust: Trusted | None = None
+
+    def trusts(self, path: Path, data: bytes) -> bool:
+        """Whether a file of it counts as trusted with this content."""
+        return self.trust is None or self.trust.allows(path, data)
 
 
 def folders(
-    *, roots: Sequence[Path], trusted: Callable[[Path], bool], user: Path, home: Path, built_in: Path
+    *, roots: Sequence[Path], trusted: Callable[[Path], Trusted], user: Path, home: Path, built_in: Path
 ) -> tuple[Folder, ...]:
     """Return the folders to read, nearest first, existing or not.
 
@@ -43,7 +48,7 @@ def folders(
 
     Args:
         roots: the workspace folders.
-        trusted: whether a workspace folder is trusted.
+        trusted: what is trusted of a workspace folder.
         user: Ensign's own folder of user agents.
         home: the person's home folder.
         built_in: see `built_in_folder`.
@@ -54,7 +59,7 @@ def folders(
     )
     users = {folder.path.resolve() for folder in own}
     project = (
-        Folder(source=source, path=root / place / "agents", root=root, trusted=trusted(root))
+        Folder(source=source, path=root / place / "agents", root=root, trust=trusted(root))
         for source, place in ((Source.PROJECT, ".ensign"), (Source.PROJECT_CLAUDE, ".claude"))
         for root in roots
     )
@@ -75,7 +80,8 @@ def built_in_folder() -> Path:
 def agent_files(folder: Folder) -> tuple[list[Path], list[Diagnostic]]:
     """Return the Markdown files below the folder, sorted by path, and what could not be looked into.
 
-    Hidden and vendored entries are skipped. Links are followed, but not out of a workspace folder that is not trusted.
+    Hidden and vendored entries are skipped. Links are followed, but no folder's out of a workspace folder that is not
+    trusted; of files see `outside`.
     """
     found: list[Path] = []
     faults: list[Diagnostic] = []
@@ -85,7 +91,10 @@ def agent_files(folder: Folder) -> tuple[list[Path], list[Diagnostic]]:
         here = waiting.pop()
         try:
             info = here.stat()
-            if (info.st_dev, info.st_ino) in seen or not stat.S_ISDIR(info.st_mode) or _outside(folder, here, faults):
+            if (info.st_dev, info.st_ino) in seen or not stat.S_ISDIR(info.st_mode):
+                continue
+            if outside(folder, here) and not (folder.trust is None or folder.trust.given):
+                faults.append(outside_fault(here))
                 continue
             seen.add((info.st_dev, info.st_ino))
             with os.scandir(here) as entries:
@@ -98,7 +107,7 @@ def agent_files(folder: Folder) -> tuple[list[Path], list[Diagnostic]]:
         for path in (here / name for name in names if not name.startswith(".") and name not in _VENDORED):
             if path.is_dir():
                 waiting.append(path)
-            elif path.suffix.lower() == ".md" and not _outside(folder, path, faults):
+            elif path.suffix.lower() == ".md":
                 found.append(path)
     found.sort(key=lambda path: path.relative_to(folder.path).as_posix())
     if len(found) > MAX_FILES:
@@ -129,9 +138,11 @@ def fault(path: Path, severity: Severity, code: str, message: str) -> Diagnostic
     return Diagnostic(path=path, line=1, column=1, severity=severity, code=code, message=message)
 
 
-def _outside(folder: Folder, path: Path, faults: list[Diagnostic]) -> bool:
-    if folder.trusted or folder.root is None or path.resolve().is_relative_to(folder.root.resolve()):
-        return False
-    message = "a link out of the workspace is not followed before the workspace is trusted"
-    faults.append(fault(path, "error", "outside-link", message))
-    return True
+def outside(folder: Folder, path: Path) -> bool:
+    """Whether a path of a workspace folder leads out of it; such a file counts only where its content is trusted."""
+    return folder.root is not None and not path.resolve().is_relative_to(folder.root.resolve())
+
+
+def outside_fault(path: Path) -> Diagnostic:
+    """A link that is not followed."""
+    return fault(path, "error", "outside-link", "a link out of the workspace is not followed before it is trusted")

@@ -19,6 +19,7 @@ class Client:
         ours: it declares `experimental.ensign`: it has the panel, our commands and `ensign/document/save`.
         draws_approvals: it shows approvals from events and answers by `ensign/approval/answer`.
         options: its initialization options, settings below `ensign.`.
+        restricted: it says that its person does not trust the workspace (VS Code's restricted mode).
         process_id: the process that must not outlive us, or None.
         registers: capabilities of documents that can be offered later, for some files only.
         asks_settings: it answers `workspace/configuration`.
@@ -38,6 +39,7 @@ class Client:
     takes_action_literals: bool
     registers: frozenset[str]
     asks_settings: bool
+    restricted: bool
 
 
 def read_client(params: Mapping[str, Any]) -> Client:
@@ -62,6 +64,7 @@ def read_client(params: Mapping[str, Any]) -> Client:
         takes_action_literals=bool(
             member(params, "capabilities", "textDocument", "codeAction", "codeActionLiteralSupport")
         ),
+        restricted=member(ours, "trusted") is False,
     )
 
 

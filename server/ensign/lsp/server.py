@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from ensign.lsp import agents, approvals, events, lifecycle, models, sessions, tasks, turns
+from ensign.lsp import agents, approvals, events, lifecycle, models, sessions, tasks, trust, turns
 from ensign.lsp.diagnostics import Diagnostics
 from ensign.lsp.documents import OpenDocuments
 from ensign.lsp.editor import LspEditor
@@ -77,6 +77,7 @@ class LanguageServer:
         self.documents = OpenDocuments()
         self.listeners: list[Listener] = []
         self.on_ready: list[Callable[[], None]] = []
+        self.on_changed: list[Callable[[str], None]] = []
         self.stopped: asyncio.Future[tuple[str, int]] = asyncio.get_running_loop().create_future()
         self.methods: list[str] = []
         self.shut_down = False
@@ -87,7 +88,7 @@ class LanguageServer:
         self._unsubscribe: Callable[[], None] | None = None
         self._handlers: dict[str, Handler] = {}
         self._standard: Standard | None = None
-        for group in (lifecycle, events, sessions, turns, agents, tasks, approvals, models):
+        for group in (lifecycle, events, sessions, turns, agents, tasks, approvals, models, trust):
             group.register(self)
         self.progress = Progress(self)
         self.reports = Reports(self)
@@ -216,6 +217,8 @@ class LanguageServer:
             self._problem = RpcError(INTERNAL_ERROR, "the runtime could not be built; the server's log has the details")
         else:
             self._app = app
+            if client.restricted:
+                app.restrict()
             app.attach(editor=LspEditor(self) if client.applies_edits else None, answers=True)
             self._unsubscribe = app.subscribe(self._on_event, self._on_changed)
             for ready in self.on_ready:
@@ -234,3 +237,5 @@ class LanguageServer:
             self.diagnostics.world_changed()
         if what == "settings":
             self.diagnostics.settings_read(self.app.settings_faults())
+        for listener in self.on_changed:
+            listener(what)

@@ -55,6 +55,8 @@ def _fault(command: Command, uses: Uses, where: tuple[list[Path], bool, Path], c
         return None
     if unknown:
         return _ask(command, "the folder it runs in is known only to the shell", "syntax")
+    if base_name(command.words[0].prefix) == "git" and ctx.policy.git_runs:
+        return _of_git(command, ctx)
     for folder in known:
         away = inside(folder, ctx.off_limits)
         if away and not inside(folder, ctx.folders) and not uses.read_only and uses.needs_rule:
@@ -68,6 +70,14 @@ def _fault(command: Command, uses: Uses, where: tuple[list[Path], bool, Path], c
                 command, f"{str(folder)!r} is another repository, whose settings can run programs", "containment"
             )
     return None
+
+
+def _of_git(command: Command, ctx: Context) -> Finding:
+    """Any git command may run what the repository's settings say, also one that only reads (P9)."""
+    first, *more = ctx.policy.git_runs
+    also = f" and {len(more)} more" if more else ""
+    reason = f"the repository's git settings, which nobody has trusted, make git run programs: {first}{also}"
+    return refused(command.text, reason, "mode") if ctx.reading_only else _ask(command, reason, "containment")
 
 
 def _ask(command: Command, reason: str, by: str) -> Finding:

@@ -42,6 +42,7 @@ class Policy:
         grants: answers that hold here, as exact rules; they settle an ask, never a deny.
         denied: deny rules of every ancestor (P10).
         dont_ask_allows: what `dontAsk` makes of the mode's questions: allow if True, deny if False.
+        git_runs: what git would run by settings of the workspace that nobody has trusted; with any, every git asks.
         fold_case: the file system ignores case.
         sandbox: the setting: whether commands run in a sandbox while the mode is reading only.
         confined: they run in one whatever the mode and the setting, or not at all.
@@ -58,6 +59,7 @@ class Policy:
     grants: tuple[str, ...] = ()
     denied: tuple[str, ...] = ()
     dont_ask_allows: bool = False
+    git_runs: tuple[str, ...] = ()
     fold_case: bool = False
     sandbox: Literal["auto", "required", "off"] = "auto"
     confined: bool = False

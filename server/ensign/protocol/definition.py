@@ -92,7 +92,9 @@ class AgentDefinition:
     extra: Mapping[str, Any] = field(default_factory=dict[str, Any])
     shadows: tuple[AgentDefinition, ...] = ()
     trusted: bool = True
-    """False for project files of an untrusted workspace: mode `default`, no hooks, no own allow rules (D8)."""
+    """False for project files that nobody trusts: mode `default`, no hooks, no own allow rules (D8)."""
+    digest: str = ""
+    """What the content of a project file is trusted by (`protocol/trusted.py`)."""
 
     @property
     def built_in(self) -> bool:

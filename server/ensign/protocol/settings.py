@@ -106,6 +106,7 @@ class Settings:
         mode: the mode a session starts in.
         tools: the starter's limit on tools (`--tools`), or None.
         sandbox: for commands of agents that only read: where one works; there or not at all; never.
+        git_runs: what git settings of the first workspace folder would run, while nobody has trusted them (P9).
         limits_max_turns, limits_max_tokens, limits_timeout_s: the starter's limits (A10).
     """
 
@@ -115,6 +116,7 @@ class Settings:
     subagents: SubagentSettings = SubagentSettings()
     max_turns: int = 50
     tools: tuple[str, ...] | None = None
+    git_runs: tuple[str, ...] = ()
     limits_max_turns: int | None = None
     limits_max_tokens: int | None = None
     limits_timeout_s: float | None = None

@@ -22,7 +22,6 @@ class Authority:
     """The main agent's policy, and the way answers become grants.
 
     Attributes:
-        mode: the session's permission mode.
         grants: every answer that holds, the session's and each task's.
     """
 
@@ -30,18 +29,29 @@ class Authority:
         self,
         *,
         settings: Callable[[], Settings],
+        trusts: Callable[[AgentDefinition], bool],
         engine: PermissionEngine,
         add_rule: Callable[[Path, str], Awaitable[None]],
         base: Policy,
         cwd: Path,
     ) -> None:
         self._settings = settings
+        self._trusts = trusts
         self._engine = engine
         self._add_rule = add_rule
         self._base = base
         self._cwd = cwd
-        self.mode: Mode = settings().mode
+        self._chosen: Mode | None = None
         self.grants = Grants()
+
+    @property
+    def mode(self) -> Mode:
+        """The session's permission mode: that of the settings in force, until a person chooses one."""
+        return self._chosen or self._settings().mode
+
+    @mode.setter
+    def mode(self, mode: Mode) -> None:
+        self._chosen = mode
 
     def policy(self) -> Policy:
         """The main agent's policy as it is now."""
@@ -52,6 +62,7 @@ class Authority:
             mode=self.mode,
             grants=self.grants.of_session(),
             sandbox=settings.sandbox,
+            git_runs=settings.git_runs,
         )
 
     def may_spawn(self, agents: Iterable[AgentDefinition]) -> list[AgentDefinition]:
@@ -62,6 +73,8 @@ class Authority:
     def of_child(self, parent: Policy, definition: AgentDefinition | None, agent_id: str) -> Policy:
         """A child's policy as it is now: it follows its parent's, and its own answers come on top (P4, P10)."""
         settings = self._settings().subagents
+        if definition is not None and definition.trusted and not self._trusts(definition):
+            definition = replace(definition, trusted=False)  # it was, when the child started with it
         child = child_policy(
             parent,
             definition,

@@ -34,6 +34,7 @@ def explain(
         raise UserError(f"there is no tool {tool!r}; there are {', '.join(one.name for one in services.tools)}")
     settings = services.settings()
     policy = replace(services.base_policy(cwd / ".ensign-output"), layers=settings.layers, mode=mode or settings.mode)
+    policy = replace(policy, git_runs=settings.git_runs)
     if agent is not None:
         definition = services.definitions().get(agent)
         if definition is None:

@@ -12,6 +12,7 @@ from ensign.models.base import Model
 from ensign.models.catalog import Catalog
 from ensign.permissions.engine import PermissionEngine
 from ensign.permissions.policy import Policy
+from ensign.protocol.definition import AgentDefinition
 from ensign.protocol.settings import Settings
 from ensign.protocol.value import frozen
 from ensign.store.store import Store
@@ -31,6 +32,7 @@ class Services:
         definitions: the same for agent files.
         base_policy: the main agent's policy but for rules, mode and grants, given the folder of its own output.
         add_rule: saves an "always" answer in the local settings of a workspace folder.
+        trusts: whether a definition's file counts as trusted now, also after it was taken back.
         headless: a command-line run: nobody sees it, nothing forks (F6).
         platform: for the system prompt (`linux`, `darwin`, `win32`).
         clock: Unix seconds.
@@ -52,6 +54,7 @@ class Services:
     home: Path
     platform: str
     headless: bool
+    trusts: Callable[[AgentDefinition], bool]
     base_policy: Callable[[Path], Policy]
     add_rule: Callable[[Path, str], Awaitable[None]]
     clock: Callable[[], float]

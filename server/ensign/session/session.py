@@ -72,6 +72,7 @@ class Session:
         self.chat = Chat()
         self.approvals = Approvals(self.emit, lambda: services.settings().subagents.approval_timeout_seconds)
         self.authority = Authority(
+            trusts=services.trusts,
             settings=services.settings,
             engine=services.engine,
             add_rule=services.add_rule,
