@@ -17,6 +17,7 @@ import type { AgentsView } from "./views/agents";
 import type { CallSeen } from "./views/calls";
 import type { ChatView } from "./views/chat/chat";
 import type { TaskNode, TasksView } from "./views/tasks";
+import type { Trust } from "./views/trust/trust";
 import { discardWorktree, mergeWorktree, openWorktree } from "./worktrees";
 
 export interface Parts {
@@ -29,6 +30,7 @@ export interface Parts {
   chat: ChatView;
   tasks: TasksView;
   agents: AgentsView;
+  trust: Trust;
   log: vscode.LogOutputChannel;
 }
 
@@ -168,7 +170,7 @@ function askMessage(task: TaskRecord, prompt: string): Thenable<string | undefin
 }
 
 function otherCommands(parts: Parts): Record<string, Command> {
-  const { server, explore, secrets, agents, reports, log, chat } = parts;
+  const { server, explore, secrets, agents, reports, log, chat, trust } = parts;
   return {
     explore: (pointed: Pointed) => explore.explore(pointed),
     ask: (pointed: Pointed) => explore.ask(pointed),
@@ -176,6 +178,8 @@ function otherCommands(parts: Parts): Record<string, Command> {
     clearApiKey: () => secrets.clear(),
     "agents.refresh": () => agents.refresh(),
     "agents.new": () => newAgent(server),
+    manageTrust: () => trust.review(),
+    "trust.answer": (answer: string, token: string) => trust.answer(answer, token),
     "report.act": (uri?: vscode.Uri) => actOn(chat, uri),
     restart: () => server.restart(),
     showLog: () => log.show(),

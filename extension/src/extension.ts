@@ -12,6 +12,7 @@ import { Status } from "./status";
 import { AgentsView } from "./views/agents";
 import { ChatView } from "./views/chat/chat";
 import { TasksView } from "./views/tasks";
+import { Trust } from "./views/trust/trust";
 
 export function activate(context: vscode.ExtensionContext): void {
   const log = vscode.window.createOutputChannel("Ensign", { log: true });
@@ -25,7 +26,8 @@ export function activate(context: vscode.ExtensionContext): void {
   const tasks: TasksView = new TasksView(server, sessions, approvals);
   const agents = new AgentsView(server);
   const chat: ChatView = new ChatView({ server, sessions, approvals, reports, extension: context.extensionUri, log });
-  const parts = { server, sessions, approvals, reports, explore, secrets, chat, tasks, agents, log };
+  const trust = new Trust(server, context.workspaceState, log);
+  const parts = { server, sessions, approvals, reports, explore, secrets, chat, tasks, agents, trust, log };
   context.subscriptions.push(
     registerCommands(parts),
     new Status(server, tasks, sessions),

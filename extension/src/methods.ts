@@ -31,6 +31,8 @@ export interface Requests {
   "ensign/approval/list": Method<p.Empty, p.ApprovalsListed>;
   "ensign/approval/answer": Method<p.ApprovalAnswer, p.Answered>;
   "ensign/view/subscribe": Method<p.ViewSubscribe, p.Empty>;
+  "ensign/trust/get": Method<p.Empty, p.TrustListed>;
+  "ensign/trust/set": Method<p.TrustSet, p.TrustListed>;
   "ensign/agent/create": Method<p.AgentCreate, p.AgentCreated>;
   "ensign/doctor": Method<p.Empty, p.DoctorPage>;
   "ensign/model/list": Method<p.ModelList, p.ModelsListed>;

@@ -613,6 +613,7 @@ export interface AgentInfo {
   shadows: string[];
   shadowedBy: string | null;
   unserved: string[];
+  trusted: boolean;
 }
 
 /** A fault in an agent file; line and column count from 1. */

@@ -229,7 +229,7 @@ export class Server implements vscode.Disposable {
 function declareAbilities(): StaticFeature {
   return {
     fillClientCapabilities: (capabilities) => {
-      capabilities.experimental = { ensign: { approvals: true } };
+      capabilities.experimental = { ensign: { approvals: true, trusted: vscode.workspace.isTrusted } };
     },
     initialize: () => undefined,
     getState: () => ({ kind: "static" }),

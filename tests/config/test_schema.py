@@ -6,7 +6,7 @@ import json
 from dataclasses import fields
 from pathlib import Path
 
-from ensign.config.keys import all_keys
+from ensign.config.keys import Reach, all_keys
 from ensign.config.load import Start, load
 from ensign.config.paths import StatePaths
 from ensign.config.schema import settings_schema
@@ -31,6 +31,14 @@ def test_the_defaults_of_the_schema_change_nothing(tmp_path: Path) -> None:
     loaded = load(paths, Start(environ={}, options=json.loads(json.dumps(defaults))), root=None)
     assert loaded.settings == Settings()
     assert loaded.diagnostics == ()
+
+
+def test_what_a_folder_may_not_choose_is_no_setting_of_a_folder_in_the_editor() -> None:
+    manifest = json.loads((Path(__file__).parents[2] / "extension" / "package.json").read_text(encoding="utf-8"))
+    shown = manifest["contributes"]["configuration"]["properties"]
+    reach = {f"ensign.{key.name}": key.reach for key in all_keys()} | {"ensign.permissions.allow": Reach.TRUSTED}
+    folders = {name for name, entry in shown.items() if entry.get("scope") != "machine"}
+    assert folders & {name for name in shown if reach.get(name) in (Reach.USER, Reach.TRUSTED)} == set()
 
 
 def test_the_schema_says_types_and_limits() -> None:

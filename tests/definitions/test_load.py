@@ -250,7 +250,7 @@ def test_the_listing_says_what_every_command_shows(tmp_path: Path) -> None:
     assert next(info for info in listing.agents if info.name == "a") == AgentInfo(
         name="a", description="d", source="project", path=str(path), tools=("Read", "Grep"), disallowed_tools=(),
         model=None, color="red", background=False, permission_mode=None, max_turns=None, shadows=(), shadowed_by=None,
-        unserved=("hooks",),
+        unserved=("hooks",), trusted=True,
     )  # fmt: skip
     assert [(item.path, item.line, item.column, item.severity, item.code) for item in listing.diagnostics] == [
         (str(path), 5, 1, "information", "unserved")

@@ -7,6 +7,7 @@ import { plural } from "../text";
 import { color } from "./taskItems";
 
 type AgentNode =
+  | { kind: "trust"; waiting: number }
   | { kind: "source"; source: string; agents: AgentInfo[] }
   | { kind: "agent"; agent: AgentInfo }
   | { kind: "problems"; problems: DiagnosticInfo[] }
@@ -50,13 +51,14 @@ export class AgentsView implements vscode.TreeDataProvider<AgentNode>, vscode.Di
   async getChildren(node?: AgentNode): Promise<AgentNode[]> {
     switch (node?.kind) {
       case undefined:
-        return this.server.state.kind === "ready" ? roots(await this.server.request("ensign/agent/list", {})) : [];
+        return this.server.state.kind === "ready" ? [...(await this.held()), ...(await this.roots())] : [];
       case "source":
         return node.agents.map((agent) => ({ kind: "agent", agent }));
       case "problems":
         return node.problems.map((problem) => ({ kind: "problem", problem }));
       case "agent":
       case "problem":
+      case "trust":
         return [];
     }
   }
@@ -74,11 +76,24 @@ export class AgentsView implements vscode.TreeDataProvider<AgentNode>, vscode.Di
         item.description = String(node.problems.length);
         return item;
       }
+      case "trust":
+        return trustItem(node.waiting);
       case "agent":
         return agentItem(node.agent);
       case "problem":
         return problemItem(node.problem);
     }
+  }
+
+  private async roots(): Promise<AgentNode[]> {
+    return roots(await this.server.request("ensign/agent/list", {}));
+  }
+
+  /** What the folders bring that does not count yet. */
+  private async held(): Promise<AgentNode[]> {
+    const { folders } = await this.server.request("ensign/trust/get", {});
+    const waiting = folders.flatMap(({ files }) => files).filter(({ trusted }) => !trusted).length;
+    return waiting === 0 ? [] : [{ kind: "trust", waiting }];
   }
 
   dispose(): void {
@@ -103,11 +118,22 @@ function agentItem(agent: AgentInfo): vscode.TreeItem {
   item.id = `agent:${agent.source}:${agent.path ?? agent.name}`;
   item.iconPath = new vscode.ThemeIcon(shadowed ? "circle-slash" : "hubot", shadowed ? undefined : color(agent.color));
   item.description = shadowed
-    ? `shadowed by ${agent.shadowedBy ?? ""}`
-    : [toolsLine(agent), agent.model ?? ""].filter(Boolean).join(" · ");
+    ? `${agent.trusted ? "shadowed" : "not trusted, held back"} by ${agent.shadowedBy ?? ""}`
+    : [agent.trusted ? "" : "not trusted", toolsLine(agent), agent.model ?? ""].filter(Boolean).join(" · ");
   item.tooltip = tooltip(agent);
+  if (!agent.trusted) item.iconPath = new vscode.ThemeIcon("shield");
   item.contextValue = shadowed ? "agent shadowed" : "agent";
   if (agent.path !== null) item.command = openAt(agent.path, 1, 1);
+  return item;
+}
+
+function trustItem(waiting: number): vscode.TreeItem {
+  const item = new vscode.TreeItem("Review what this folder brings", vscode.TreeItemCollapsibleState.None);
+  item.id = "trust";
+  item.iconPath = new vscode.ThemeIcon("shield", new vscode.ThemeColor("list.warningForeground"));
+  item.description = `${plural(waiting, "file")} not trusted`;
+  item.tooltip = "Files of this folder that count only once you trust them";
+  item.command = { command: "ensign.manageTrust", title: "Manage Workspace Trust" };
   return item;
 }
 
@@ -125,6 +151,7 @@ function tooltip(agent: AgentInfo): string {
   if (agent.background) rows.push("Runs in the background");
   if (agent.shadows.length > 0) rows.push(`Hides: ${agent.shadows.join(", ")}`);
   if (agent.unserved.length > 0) rows.push(`Not served yet: ${agent.unserved.join(", ")}`);
+  if (!agent.trusted) rows.push("Not trusted: it runs in the mode default, with no rules, hooks or servers of its own");
   if (agent.path !== null) rows.push(agent.path);
   return rows.join("\n");
 }

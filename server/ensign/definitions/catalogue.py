@@ -101,6 +101,7 @@ def _info(item: Listed) -> AgentInfo:
         shadows=tuple(_place(hidden) for hidden in agent.shadows),
         shadowed_by=_place(item.shadowed_by) if item.shadowed_by else None,
         unserved=agent.unserved,
+        trusted=agent.trusted,
     )
 
 

@@ -241,6 +241,7 @@ class AgentInfo(Value):
     shadows: tuple[str, ...]
     shadowed_by: str | None
     unserved: tuple[str, ...]
+    trusted: bool
 
 
 @frozen
