@@ -128,6 +128,14 @@ export function inert(text: string): string {
   return text.replaceAll("](", "] (").replaceAll("$(", "$ (");
 }
 
+/** Spell out what cannot be seen, or would turn around what follows it: names and words that a folder brings. */
+export function visible(text: string): string {
+  return text.replace(/[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}]/gu, (one) => {
+    const code = (one.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0");
+    return `⟨U+${code}⟩`;
+  });
+}
+
 /** Ends a `switch` over a closed union: a new member is a type error here. */
 export function never(value: never): never {
   throw new Error(`unexpected ${JSON.stringify(value)}`);

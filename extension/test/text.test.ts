@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { pathLinks } from "../src/links";
 import type { ApprovalRequest } from "../src/protocol";
-import { count, duration, fitsToast, taskLine, toastText } from "../src/text";
+import { count, duration, fitsToast, taskLine, toastText, visible } from "../src/text";
 import { task } from "./helpers";
 
 const asked = (detail: string, tag = "Explore · find the parser"): ApprovalRequest => ({
@@ -62,4 +62,8 @@ test("nothing that a model wrote becomes a link or an icon of the workbench", ()
     toastText(asked("echo [Allow](command:x) $(check)")),
     "[Explore · find the parser] Run a command: echo [Allow] (command:x) $ (check)",
   );
+});
+
+test("names that a folder brings show what cannot be seen in them", () => {
+  assert.equal(visible("a\u202eb\n\u200bc.md é 漢"), "a⟨U+202E⟩b⟨U+000A⟩⟨U+200B⟩c.md é 漢");
 });

@@ -3,7 +3,7 @@ import * as path from "node:path";
 import * as vscode from "vscode";
 import type { AgentInfo, AgentsListed, DiagnosticInfo } from "../protocol";
 import type { Server } from "../server";
-import { plural } from "../text";
+import { plural, visible } from "../text";
 import { color } from "./taskItems";
 
 type AgentNode =
@@ -118,7 +118,7 @@ function agentItem(agent: AgentInfo): vscode.TreeItem {
   item.id = `agent:${agent.source}:${agent.path ?? agent.name}`;
   item.iconPath = new vscode.ThemeIcon(shadowed ? "circle-slash" : "hubot", shadowed ? undefined : color(agent.color));
   item.description = shadowed
-    ? `${agent.trusted ? "shadowed" : "not trusted, held back"} by ${agent.shadowedBy ?? ""}`
+    ? `${agent.trusted ? "shadowed" : "not trusted, held back"} by ${visible(agent.shadowedBy ?? "")}`
     : [agent.trusted ? "" : "not trusted", toolsLine(agent), agent.model ?? ""].filter(Boolean).join(" · ");
   item.tooltip = tooltip(agent);
   if (!agent.trusted) item.iconPath = new vscode.ThemeIcon("shield");
@@ -128,11 +128,13 @@ function agentItem(agent: AgentInfo): vscode.TreeItem {
 }
 
 function trustItem(waiting: number): vscode.TreeItem {
-  const item = new vscode.TreeItem("Review what this folder brings", vscode.TreeItemCollapsibleState.None);
+  const label = waiting === 1 ? "1 file is not trusted" : `${waiting} files are not trusted`;
+  const item = new vscode.TreeItem(label, vscode.TreeItemCollapsibleState.None);
   item.id = "trust";
   item.iconPath = new vscode.ThemeIcon("shield", new vscode.ThemeColor("list.warningForeground"));
-  item.description = `${plural(waiting, "file")} not trusted`;
-  item.tooltip = "Files of this folder that count only once you trust them";
+  item.description = "Review…";
+  item.tooltip = "What this folder brings counts only once you trust it. Click to review";
+  item.accessibilityInformation = { label: `${label}, review` };
   item.command = { command: "ensign.manageTrust", title: "Manage Workspace Trust" };
   return item;
 }
@@ -144,26 +146,26 @@ function toolsLine({ tools }: AgentInfo): string {
 }
 
 function tooltip(agent: AgentInfo): string {
-  const rows = [agent.description, `Tools: ${agent.tools?.join(", ") ?? "all that a subagent may use"}`];
+  const rows = [visible(agent.description), `Tools: ${agent.tools?.join(", ") ?? "all that a subagent may use"}`];
   if (agent.disallowedTools.length > 0) rows.push(`Never: ${agent.disallowedTools.join(", ")}`);
   rows.push(`Model: ${agent.model ?? "the parent's"}`);
   if (agent.permissionMode !== null) rows.push(`Permissions: ${agent.permissionMode}`);
   if (agent.background) rows.push("Runs in the background");
-  if (agent.shadows.length > 0) rows.push(`Hides: ${agent.shadows.join(", ")}`);
+  if (agent.shadows.length > 0) rows.push(`Hides: ${visible(agent.shadows.join(", "))}`);
   if (agent.unserved.length > 0) rows.push(`Not served yet: ${agent.unserved.join(", ")}`);
   if (!agent.trusted) rows.push("Not trusted: it runs in the mode default, with no rules, hooks or servers of its own");
-  if (agent.path !== null) rows.push(agent.path);
+  if (agent.path !== null) rows.push(visible(agent.path));
   return rows.join("\n");
 }
 
 function problemItem(problem: DiagnosticInfo): vscode.TreeItem {
-  const item = new vscode.TreeItem(path.basename(problem.path), vscode.TreeItemCollapsibleState.None);
+  const item = new vscode.TreeItem(visible(path.basename(problem.path)), vscode.TreeItemCollapsibleState.None);
   item.iconPath = new vscode.ThemeIcon(
     SEVERITY_ICONS[problem.severity],
     new vscode.ThemeColor(`list.${problem.severity === "error" ? "error" : "warning"}Foreground`),
   );
-  item.description = problem.message;
-  item.tooltip = `${problem.path}:${problem.line}:${problem.column}\n${problem.message} (${problem.code})`;
+  item.description = visible(problem.message);
+  item.tooltip = `${visible(problem.path)}:${problem.line}:${problem.column}\n${visible(problem.message)} (${problem.code})`;
   item.command = openAt(problem.path, problem.line, problem.column);
   return item;
 }

@@ -84,6 +84,7 @@ function explanation(folder: FolderTrust, waiting: TrustFile[]): string {
   if (folder.files.length === 0)
     return "It has no rules, agents, servers, skills or git settings that would need your trust.";
   if (waiting.length === 0) return "What changes later asks again, and does not count until then.";
+  if (folder.restricted) return "Once it does, Ensign asks about these files:";
   return "These files loosen rules, or bring agents and programs. Until you trust them they can only tighten. You trust exactly what is shown below; what changes later asks again.";
 }
 
