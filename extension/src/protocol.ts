@@ -117,6 +117,7 @@ export interface ApprovalRequest {
   diff: DiffPreview | null;
   since: number;
   choices: Choice[];
+  callId: string;
 }
 
 /** A person's answer; `message` goes to the model with a denial. */

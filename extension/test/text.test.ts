@@ -22,6 +22,7 @@ const asked = (detail: string, tag = "Explore · find the parser"): ApprovalRequ
   diff: null,
   since: 0,
   choices: [],
+  callId: "",
 });
 
 test("references are found where they stand, and other colons are none", () => {

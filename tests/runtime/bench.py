@@ -146,6 +146,7 @@ class Bench:
             max_steps=max_steps,
             max_misses=2,
             wrap_up_s=5,
+            leaving=str,
         )
 
     async def run(self, prompt: str = "go") -> Ending:

@@ -233,6 +233,7 @@ class Bench:
             max_steps=max_steps,
             max_misses=3,
             wrap_up_s=1.0,
+            leaving=str,
         )
         return await run_turn(turn, (UserMessage(text=text),))
 

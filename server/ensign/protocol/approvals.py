@@ -60,6 +60,7 @@ class ApprovalRequest(Value):
         outcomes: the answers that are offered, in order.
         choices: of a question that is no approval: the answer is `allow_once` with a label, or own words, as `message`.
         since: Unix seconds.
+        call_id: the call that asks; empty in transcripts of before there was this field.
     """
 
     id: str
@@ -78,6 +79,7 @@ class ApprovalRequest(Value):
     diff: DiffPreview | None
     since: float
     choices: tuple[Choice, ...] = ()
+    call_id: str = ""
 
 
 @frozen

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import Any, Literal
 
+from ensign.protocol.messages import ToolCall, ToolResult
 from ensign.protocol.value import Value, frozen
 
 Spawn = Literal["spawn", "resume"]
@@ -51,6 +52,14 @@ class RunSpec(Value):
     spawn_key: str
     call_id: str | None = None
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+@frozen
+class LeftOpen:
+    """All calls of an assistant message, and the results of those among them that are not to be run (again)."""
+
+    calls: tuple[ToolCall, ...]
+    results: Mapping[str, ToolResult]
 
 
 def spawn_key(session_id: str, messages: int, call_id: str) -> str:

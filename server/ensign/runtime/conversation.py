@@ -13,7 +13,7 @@ class Conversation:
     """Append-only messages for one model.
 
     Invariants: `encoded[i]` is `model.encode(messages[i])`, made once; the messages only grow, but for `replace`
-    (compaction) and `retarget` (another model). The owner is the one turn that runs; others read.
+    (compaction), `retarget` (another model) and `take_back`. The owner is the one turn that runs; others read.
     """
 
     __slots__ = ("_encoded", "_grown", "_known", "_messages", "head", "model")
@@ -39,6 +39,10 @@ class Conversation:
         self._messages.append(message)
         self._encoded.append(data)
         self._grown += weight(message, data)
+
+    def take_back(self) -> None:
+        """Remove the last message: results that stood for calls which run only now, and which were never sent (B10)."""
+        self._grown -= weight(self._messages.pop(), self._encoded.pop())
 
     def request(self, head: Head | None = None) -> Request:
         """Return the next request; `head` replaces the conversation's own for a wrap-up."""

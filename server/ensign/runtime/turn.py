@@ -8,7 +8,7 @@ the events.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import field
 from typing import assert_never
@@ -16,7 +16,15 @@ from typing import assert_never
 from ensign.models.base import CallChunk, Head, Reply, Restarted, TextChunk, ThinkingChunk
 from ensign.protocol import events
 from ensign.protocol.errors import ModelError, ModelErrorKind
-from ensign.protocol.messages import AssistantMessage, Message, StopReason, ToolCall, ToolMessage, ToolResult
+from ensign.protocol.messages import (
+    AssistantMessage,
+    Message,
+    StopReason,
+    ToolCall,
+    ToolMessage,
+    ToolResult,
+)
+from ensign.protocol.run import LeftOpen
 from ensign.protocol.value import frozen
 from ensign.runtime.billing import usage_reported
 from ensign.runtime.conversation import Conversation
@@ -45,6 +53,9 @@ class Turn:
         report: what a wrap-up request says, given the reason; None for turns that end without one.
         max_misses: consecutive steps with only unknown or refused tools after which the turn ends (T4).
         partial: text of the running step, for whoever must keep it when the step breaks.
+        leaving: why the process lets go of the session, empty while it does not. Calls that are then cut off stay
+            without a result: what can be said of them, and which may still run, is read from the transcript (B10).
+        left_open: calls of the conversation's last reply that an earlier process left like that; they come first.
     """
 
     turn_id: str
@@ -61,14 +72,16 @@ class Turn:
     max_steps: int
     max_misses: int
     wrap_up_s: float
+    leaving: Callable[[], str]
+    left_open: LeftOpen | None = None
     partial: list[str] = field(default_factory=list)
 
 
 async def run_turn(turn: Turn, prompt: Sequence[Message]) -> Ending:
     """Run one turn to its end.
 
-    Invariants, whatever happens: the conversation stays sendable (every call has one result), and the last event is
-    one `TurnEnded` or one `TurnFailed`.
+    Invariants, whatever happens: the conversation stays sendable (every call has one result) unless the process is
+    leaving, which is the conversation's end; and the last event is one `TurnEnded` or one `TurnFailed`.
 
     Raises:
         ModelError: the provider failed and may not be retried.
@@ -78,7 +91,7 @@ async def run_turn(turn: Turn, prompt: Sequence[Message]) -> Ending:
     try:
         ending = await take_steps_or_wrap_up(turn, prompt)
     except asyncio.CancelledError:
-        emit_ended(turn, Ending(stop=StopReason.CANCELLED))
+        emit_ended(turn, Ending(stop=StopReason.CANCELLED, reason=turn.leaving()))
         raise
     except Exception as error:
         # Whatever broke the turn is told to its readers here, once; the caller records the traceback.
@@ -112,6 +125,9 @@ async def take_steps_or_wrap_up(turn: Turn, prompt: Sequence[Message]) -> Ending
 
 async def take_steps(turn: Turn, prompt: Sequence[Message]) -> Ending:
     """The loop itself."""
+    if turn.left_open is not None:
+        turn.conversation.take_back()
+        await run_calls(turn, turn.left_open.calls, turn.left_open.results)
     for message in prompt:
         add(turn, message)
     take_inbox(turn)
@@ -179,19 +195,22 @@ async def stream_reply(turn: Turn, step: int, head: Head | None) -> Reply:
     raise AssertionError("a model stream must end with a Reply")
 
 
-async def run_calls(turn: Turn, calls: Sequence[ToolCall]) -> bool:
+async def run_calls(turn: Turn, calls: Sequence[ToolCall], known: Mapping[str, ToolResult] | None = None) -> bool:
     """Run calls in order, neighbouring parallel ones side by side. One result per call, even when cancelled.
+
+    Those in `known` have theirs already.
 
     Returns:
         Whether every call named a tool that this agent does not have.
     """
-    done: dict[str, CallOutcome] = {}
+    done = {call_id: CallOutcome(result=result) for call_id, result in (known or {}).items()}
+    to_run = [call for call in calls if call.call_id not in done]
 
     async def run(call: ToolCall) -> None:
         done[call.call_id] = await turn.call(turn.turn_id, call)
 
     try:
-        for batch in batches(turn.parallel, calls):
+        for batch in batches(turn.parallel, to_run):
             if len(batch) == 1:
                 await run(batch[0])
             else:
@@ -199,10 +218,11 @@ async def run_calls(turn: Turn, calls: Sequence[ToolCall]) -> bool:
                     for call in batch:
                         group.create_task(run(call))
     finally:
-        for call in calls:
-            if call.call_id not in done:
-                done[call.call_id] = unfinished(turn, call)
-        add(turn, ToolMessage(results=tuple(done[call.call_id].result for call in calls)))
+        if len(done) == len(calls) or not turn.leaving():
+            for call in calls:
+                if call.call_id not in done:
+                    done[call.call_id] = unfinished(turn, call)
+            add(turn, ToolMessage(results=tuple(done[call.call_id].result for call in calls)))
         turn.partial.clear()
     return all(outcome.missed for outcome in done.values())
 

@@ -19,6 +19,7 @@ from ensign.protocol.approvals import Answer
 from ensign.protocol.definition import AgentDefinition
 from ensign.protocol.errors import UserError
 from ensign.protocol.messages import Message, ToolCall, UserMessage
+from ensign.protocol.run import LeftOpen
 from ensign.protocol.value import frozen
 from ensign.protocol.worktree import Worktree
 from ensign.runtime.agent import Agent
@@ -184,7 +185,7 @@ class AgentFactory:
             effort=effort,
         )
         task.change(model=model.id)
-        return _birth(agent, (self.first_message(task),), hooks)
+        return birth_of(agent, (self.first_message(task),), hooks)
 
     def first_message(self, task: Task) -> UserMessage:
         """What a subagent is told first; a fork that never came to its first step is told so late, but the same."""
@@ -211,9 +212,9 @@ class AgentFactory:
             effort=parent.effort,
             files=parent,
         )
-        return _birth(agent, (first,), hooks)
+        return birth_of(agent, (first,), hooks)
 
-    def revived(self, task: Task, past: Replay, prompt: tuple[Message, ...], parent: Agent, hooks: Hooks) -> Birth:
+    def revived(self, task: Task, past: Replay, parent: Agent, hooks: Hooks) -> Agent:
         """Build the agent of a task that goes on from its transcript, with today's rules and no tool it lost (B4)."""
         head = past.head
         model = self._recorded_model(head.model, parent, task)
@@ -230,7 +231,7 @@ class AgentFactory:
             cache_key=head.cache_key,
             effort=effort_of(head.effort),
         )
-        agent = self._agent(
+        return self._agent(
             replace(context_of(task), spawn="resume"),
             Conversation(model, new_head, past.history),
             self._child_policy(parent, task.definition, task),
@@ -244,7 +245,6 @@ class AgentFactory:
             effort=effort_of(head.effort),
             todos=past.todos,
         )
-        return _birth(agent, prompt, hooks)
 
     def _selection(self, task: Task, definition: AgentDefinition, parent: Agent, *, background: bool) -> Selection:
         """The tools that a definition's subagent may have now."""
@@ -366,8 +366,9 @@ class AgentFactory:
         return render(base=base, role=role, environment=environment, instructions=text)
 
 
-def _birth(agent: Agent, prompt: tuple[Message, ...], hooks: Hooks) -> Birth:
-    return Birth(agent=agent, prompt=prompt, compaction=Compaction(agent, record=hooks.rewrite))
+def birth_of(agent: Agent, prompt: tuple[Message, ...], hooks: Hooks, left_open: LeftOpen | None = None) -> Birth:
+    """An agent that is ready to run, with a compaction of its own."""
+    return Birth(agent=agent, prompt=prompt, compaction=Compaction(agent, record=hooks.rewrite), left_open=left_open)
 
 
 def task_refusal(tool: Tool, task: Task, offered: set[str]) -> str | None:

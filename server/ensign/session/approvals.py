@@ -23,16 +23,18 @@ class Approvals:
 
     A question is open from `approval_requested` to `approval_resolved`; the first answer wins. `channel` says whether
     anybody could answer at all; without it a question is a denial at once. A client that goes away later leaves its
-    questions open for the next one, up to the time limit.
+    questions open for the next one, up to the time limit. While `leaving`, what is taken back is not resolved either:
+    the transcript has it as asked and not answered, for the next process to ask again (B10).
     """
 
-    __slots__ = ("_emit", "_open", "_timeout_s", "channel")
+    __slots__ = ("_emit", "_open", "_timeout_s", "channel", "leaving")
 
     def __init__(self, emit: Callable[[events.Event], None], timeout_s: Callable[[], float]) -> None:
         self._emit = emit
         self._open: dict[str, _Open] = {}
         self._timeout_s = timeout_s
         self.channel = False
+        self.leaving = False
 
     def open(self) -> tuple[ApprovalRequest, ...]:
         """Every open question, oldest first."""
@@ -67,7 +69,8 @@ class Approvals:
             return answer
         finally:
             del self._open[request.id]
-            self._emit(events.ApprovalResolved(**who, approval_id=request.id, outcome=outcome, reason=reason))
+            if outcome is not None or not self.leaving:
+                self._emit(events.ApprovalResolved(**who, approval_id=request.id, outcome=outcome, reason=reason))
 
     def answer(self, approval_id: str, answer: Answer) -> bool:
         """Take a person's answer; False, and without effect, when the question is not open or does not offer it."""

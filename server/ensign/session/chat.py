@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ensign.protocol import events
+from ensign.protocol.messages import Message
 from ensign.protocol.wire import ChatEntry, PartialStep
 from ensign.store.replay import Replay
 
@@ -24,6 +25,10 @@ class Chat:
         """Begin with what an earlier process left."""
         self.entries = [ChatEntry(message=message) for message in past.history]
         self.todos = past.todos
+
+    def withdraw(self, message: Message) -> None:
+        """Take back a message that another takes the place of."""
+        self.entries = [entry for entry in self.entries if entry.message is not message]
 
     def read(self, event: events.Event) -> None:
         """Take in an event."""

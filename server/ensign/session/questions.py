@@ -49,6 +49,7 @@ def request_of(
         if preview is None
         else DiffPreview(path=str(preview.path), before=preview.before, after=preview.after),
         since=since,
+        call_id=question.call.call_id,
     )
 
 
@@ -72,6 +73,7 @@ def inquiry_of(inquiry: Inquiry, context: AgentContext, *, since: float) -> Appr
         diff=None,
         since=since,
         choices=choices,
+        call_id=inquiry.call_id,
     )
 
 

@@ -95,7 +95,10 @@ def still_there(worktree: Worktree | None) -> Worktree | None:
 
 
 def resume_after_reload(session: Session) -> None:
-    """Let the runs go on that ended because their window closed a short while ago; a crash is no such end (B10)."""
+    """Let the runs go on that ended because their window closed a short while ago; a crash is no such end (B10).
+
+    So does a turn of the main agent in which a person was being asked: the question is put again.
+    """
     settings = session.services.settings().subagents
     since = session.services.clock() - settings.resume_after_reload_seconds
     for task in list(session.manager.tasks.values()):
@@ -104,6 +107,13 @@ def resume_after_reload(session: Session) -> None:
             # It has not really ended, so there is nothing to tell.
             session.subagents.withdraw(task)
             session.manager.resume(task, None)
+    past = session.records.past
+    if past is None or past.left_open is None or past.turn_reason != WINDOW_CLOSED:
+        return
+    if (past.turn_ended_at or 0) >= since:
+        # Its real results come when the calls have run.
+        session.chat.withdraw(past.history[-1])
+        session.turns.go_on(past.left_open)
 
 
 def restore_inbox(session: Session, past: Replay) -> None:

@@ -234,9 +234,10 @@ class Session:
     async def close(self, reason: str) -> None:
         """End everything that runs as interrupted, and let go of the session."""
         self._unlisten()
+        self.approvals.leaving = True
         # Before the turn is cancelled, which would stop its foreground children on its own account.
         ending = self.manager.interrupt_all(reason)
-        await self.turns.close()
+        await self.turns.close(reason)
         await asyncio.gather(*(task.ended.wait() for task in ending))
         await self.isolation.close()
         self.records.close()

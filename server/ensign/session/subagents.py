@@ -11,7 +11,7 @@ from ensign.protocol.messages import Message, UserMessage
 from ensign.protocol.tasks import Envelope, TaskState
 from ensign.protocol.value import frozen
 from ensign.runtime.agent import Agent
-from ensign.session.agents import AgentFactory, Hooks
+from ensign.session.agents import AgentFactory, Hooks, birth_of
 from ensign.session.authority import Authority
 from ensign.session.isolation import Isolation, made_anew, told, with_words
 from ensign.session.mcp import RemoteTools
@@ -75,17 +75,20 @@ class Subagents:
         prompt += [self.records.message_of(letter) for letter in past.inbox.pending()]
         if message is not None:
             prompt.append(self.accept(task, message))
-        if not prompt:
+        # Who says something new is not asked about what was to be done before.
+        left_open = past.left_open if message is None else None
+        if not prompt and left_open is None:
             prompt.append(UserMessage(text=GO_ON, origin="runtime"))
         if task.definition is not None:
             await self.remote().prepare(task, task.definition)
         if worktree is not None and anew:
             prompt.insert(0, made_anew(worktree))
-        birth = self.factory().revived(task, past, tuple(prompt), self.main(), self.hooks(task))
+        hooks = self.hooks(task)
+        agent = self.factory().revived(task, past, self.main(), hooks)
         if worktree is not None:
-            birth.agent.cwd = Path(task.spec.cwd)
-            self.isolation.move(birth.agent, worktree)
-        return birth
+            agent.cwd = Path(task.spec.cwd)
+            self.isolation.move(agent, worktree)
+        return birth_of(agent, tuple(prompt), hooks, left_open)
 
     def accept(self, task: Task, message: UserMessage) -> UserMessage:
         """Make a message to a task durable; what is returned delivers it."""

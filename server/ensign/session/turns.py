@@ -12,7 +12,7 @@ from ensign.models.base import Model
 from ensign.protocol.errors import EnsignError
 from ensign.protocol.ids import new_id
 from ensign.protocol.messages import Message, Usage, UserMessage
-from ensign.protocol.run import Limits
+from ensign.protocol.run import LeftOpen, Limits
 from ensign.protocol.settings import Settings
 from ensign.protocol.value import frozen
 from ensign.runtime.agent import Agent
@@ -31,10 +31,11 @@ log = logging.getLogger(__name__)
 
 @frozen
 class Prompt:
-    """A turn that waits to be run; without a message it only takes what is in the inbox."""
+    """A turn that waits to be run; without a message it goes on with open calls, or only takes what is in the inbox."""
 
     turn_id: str
     message: UserMessage | None
+    left_open: LeftOpen | None = None
 
 
 @frozen
@@ -86,7 +87,7 @@ class Turns:
         self._running: asyncio.Task[Ending] | None = None
         self._use: Running | None = None
         self._compaction = compaction
-        self._closed = False
+        self._closed = ""
         self._quiet = False
         self._next_model: Model | None = None
         self.turn_id: str | None = None
@@ -115,6 +116,11 @@ class Turns:
     def hold(self, message: UserMessage) -> None:
         """Queue a prompt of an earlier process; it runs with the next one a person starts (B10: nothing by itself)."""
         self._held.append(Prompt(turn_id=new_id(), message=message))
+
+    def go_on(self, left_open: LeftOpen) -> None:
+        """Run the turn on that an earlier process left while a person was asked (B10)."""
+        self._queue.append(Prompt(turn_id=new_id(), message=None, left_open=left_open))
+        self._next()
 
     def wake(self) -> None:
         """Start a turn for what is in the inbox, unless one runs (which takes it) or nobody wants that."""
@@ -159,9 +165,9 @@ class Turns:
         await asyncio.wait({running})
         return True
 
-    async def close(self) -> None:
+    async def close(self, reason: str) -> None:
         """Cancel what runs and run nothing more."""
-        self._closed = True
+        self._closed = reason
         self._queue.clear()
         await self.cancel()
 
@@ -183,12 +189,12 @@ class Turns:
         messages: tuple[Message, ...] = (prompt.message,) if prompt.message is not None else ()
         use = self._use = Running(self._terms.limits(), self._terms.session_left)
         try:
-            return await run_turn(self._turn(prompt.turn_id, use), messages)
+            return await run_turn(self._turn(prompt, use), messages)
         finally:
             use.stopwatch.stop()
             self._use = None
 
-    def _turn(self, turn_id: str, use: Running) -> Turn:
+    def _turn(self, prompt: Prompt, use: Running) -> Turn:
         agent = self._agent
 
         async def before_step() -> str | None:
@@ -200,7 +206,7 @@ class Turns:
             return use.meter.reached() or self._compaction.stuck
 
         return Turn(
-            turn_id=turn_id,
+            turn_id=prompt.turn_id,
             who=agent.who,
             conversation=agent.conversation,
             call=agent.gate().run,
@@ -214,6 +220,8 @@ class Turns:
             max_steps=use.limits.max_turns,
             max_misses=MISSES,
             wrap_up_s=self._terms.wrap_up_s(),
+            leaving=lambda: self._closed,
+            left_open=prompt.left_open,
         )
 
     def _done(self, running: asyncio.Task[Ending]) -> None:

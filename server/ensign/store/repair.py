@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from ensign.protocol.messages import AssistantMessage, Message, ToolCall, ToolMessage, ToolResult, UserMessage
+from ensign.protocol.messages import (
+    AssistantMessage,
+    Message,
+    ToolCall,
+    ToolMessage,
+    ToolResult,
+    UserMessage,
+)
+from ensign.protocol.run import LeftOpen
 
 NOT_STARTED = "Interrupted before this call ran; it had no effect."
 UNFINISHED = "Interrupted while this call ran; it has no effects, so it may be made again."
@@ -13,6 +21,11 @@ OUTCOME_UNKNOWN = (
     "Interrupted, outcome unknown: this call had begun and may have taken effect, in part or in full. "
     "Find out what it did before making it again."
 )
+SPAWNED = (
+    "Interrupted while this call ran. What it had started by then is a task: TaskList shows how it stands, and its end "
+    "is announced. Look there before making this call again."
+)
+SPAWNING = frozenset({"Agent", "TaskCreate"})
 LOST = "[A part of this conversation was damaged on disk and is lost.]"
 
 
@@ -36,8 +49,10 @@ class Step:
             return result
         if call.call_id in self.intended:
             text = OUTCOME_UNKNOWN
+        elif call.call_id not in self.started:
+            text = NOT_STARTED
         else:
-            text = UNFINISHED if call.call_id in self.started else NOT_STARTED
+            text = SPAWNED if call.name in SPAWNING else UNFINISHED
         return ToolResult(call_id=call.call_id, text=text, is_error=True)
 
 
@@ -51,6 +66,23 @@ def open_calls(steps: Sequence[Step]) -> tuple[ToolCall, ...]:
     if not steps or not isinstance(last := steps[-1].message, AssistantMessage):
         return ()
     return tuple(call for call in last.calls if call.call_id not in steps[-1].finished)
+
+
+def left_open(steps: Sequence[Step], asked: Collection[str]) -> LeftOpen | None:
+    """Return what goes on where a person was being asked: that call and its neighbours that had not begun run now.
+
+    None where no question was open. The others keep their results; one of unknown outcome is not run again (B10), one
+    without effects that asked while it ran is.
+    """
+    if not steps or not isinstance((last := steps[-1]).message, AssistantMessage):
+        return None
+    waiting = {call.call_id for call in open_calls(steps)} - last.intended - (last.started - set(asked))
+    if not waiting & set(asked):
+        return None
+    calls = last.message.calls
+    return LeftOpen(
+        calls=calls, results={call.call_id: last.outcome(call) for call in calls if call.call_id not in waiting}
+    )
 
 
 def sendable(steps: Iterable[Step]) -> list[Message]:

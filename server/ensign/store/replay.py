@@ -11,13 +11,14 @@ from ensign.protocol.approvals import ApprovalRequest
 from ensign.protocol.codec import decode
 from ensign.protocol.errors import UserError
 from ensign.protocol.messages import Message, ToolCall, ToolResult, Usage
+from ensign.protocol.run import LeftOpen
 from ensign.protocol.tasks import Envelope, TaskRecord, TaskState
 from ensign.protocol.value import frozen
 from ensign.store.head import Head
 from ensign.store.inbox import Inbox, Letter
 from ensign.store.messages import decode_message
 from ensign.store.records import Loaded, Record
-from ensign.store.repair import Step, open_calls, sendable, unknown_calls
+from ensign.store.repair import Step, left_open, open_calls, sendable, unknown_calls
 
 Json = Mapping[str, Any]
 T = TypeVar("T")
@@ -41,7 +42,10 @@ class Replay:
         open_turn: the turn that began and did not end.
         open_calls: calls at the end that nothing has answered; `history` says so of each.
         unknown: calls with effects whose outcome nobody knows.
-        approvals: questions that nobody answered.
+        left_open: calls at the end that can go on as if nothing had happened, since a person was still being asked;
+            the last message of `history` then is what stands for their results.
+        approvals: questions of the last run that nobody answered.
+        turn_reason, turn_ended_at: of the last turn that ended, and when, in Unix seconds.
         last_seq: the highest event number.
         notices: what was wrong with the file, in words for people.
     """
@@ -64,7 +68,10 @@ class Replay:
     open_turn: str | None
     open_calls: tuple[ToolCall, ...]
     unknown: tuple[ToolCall, ...]
+    left_open: LeftOpen | None
     approvals: tuple[ApprovalRequest, ...]
+    turn_reason: str
+    turn_ended_at: float | None
     title: str
     last_seq: int
     notices: tuple[str, ...]
@@ -110,6 +117,8 @@ class _Fold:
         self.end: Record | None = None
         self.partial = self.title = ""
         self.open_turn: str | None = None
+        self.turn_reason = ""
+        self.turn_ended_at: float | None = None
         self.begun = False
 
     def take(self, record: Record) -> None:
@@ -161,6 +170,8 @@ class _Fold:
                 self.partial = ""
             case "event" if body["event"]["agentId"] == self.head.agent_id:
                 self.event(body["event"])
+                if body["event"]["kind"] == "turn_ended":
+                    self.turn_reason, self.turn_ended_at = body["event"]["reason"], record.at
             case "inbox":
                 self.inbox.put(Letter(message_id=body["messageId"], what=body["what"], body=body["body"]))
             case "delivered":
@@ -173,6 +184,7 @@ class _Fold:
                 self.title = body["title"]
             case "run":
                 self.end = None
+                self.approvals.clear()
             case "end":
                 self.end = record
                 self.open_turn = None
@@ -213,6 +225,7 @@ class _Fold:
 
     def result(self, notices: Sequence[str]) -> Replay:
         """The fold's values, with the conversation made sendable."""
+        asked = {request.get("callId", "") for request in self.approvals.values()}
         end, todos, task = self.end, self.latest.get("todo_changed"), self.latest.get("task_changed")
         envelope = end.body.get("envelope") if end else None
         return Replay(
@@ -234,7 +247,10 @@ class _Fold:
             open_turn=self.open_turn,
             open_calls=open_calls(self.timeline),
             unknown=unknown_calls(self.timeline),
+            left_open=left_open(self.timeline, asked),
             approvals=tuple(self.known(ApprovalRequest, self.approvals.values())),
+            turn_reason=self.turn_reason,
+            turn_ended_at=self.turn_ended_at,
             title=self.title,
             last_seq=self.last_seq,
             notices=(*notices, *self.notices),

@@ -10,6 +10,7 @@ from ensign.models.base import Head
 from ensign.protocol.errors import EnsignError, ModelError, ModelErrorKind
 from ensign.protocol.ids import new_id
 from ensign.protocol.messages import Message, StopReason, UserMessage
+from ensign.protocol.run import LeftOpen
 from ensign.protocol.settings import SubagentSettings
 from ensign.protocol.tasks import TaskState
 from ensign.protocol.value import frozen
@@ -29,11 +30,12 @@ log = logging.getLogger(__name__)
 
 @frozen
 class Birth:
-    """A subagent that is ready to run its first step, and the messages it starts with."""
+    """A subagent that is ready to run its first step: after calls that were left open, with these messages."""
 
     agent: Agent
     prompt: tuple[Message, ...]
     compaction: Compaction
+    left_open: LeftOpen | None = None
 
 
 @frozen
@@ -95,8 +97,16 @@ def turn_of(task: Task, birth: Birth, settings: SubagentSettings) -> Turn:
         max_steps=task.spec.limits.max_turns,
         max_misses=MISSES,
         wrap_up_s=settings.wrap_up_seconds,
+        leaving=lambda: leaving(task),
+        left_open=birth.left_open,
         partial=task.partial,
     )
+
+
+def leaving(task: Task) -> str:
+    """Why the process lets go of a run that it would otherwise go on with; empty while it does not."""
+    stop = task.told_to_stop
+    return stop.reason if stop is not None and stop.state is TaskState.INTERRUPTED else ""
 
 
 def wrap_up_request(agent: Agent, reason: str) -> tuple[Head, Message]:

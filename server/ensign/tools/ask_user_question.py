@@ -56,6 +56,7 @@ _PARAMETERS: Mapping[str, Any] = {
 class Inquiry:
     """One question to the person."""
 
+    call_id: str
     question: str
     header: str
     choices: tuple[Choice, ...]
@@ -64,9 +65,9 @@ class Inquiry:
 def ask_user_question_tool(ask: Callable[[Inquiry], Awaitable[Answer]]) -> Tool:
     """Return the tool; `ask` puts one question and returns the person's answer, or raises `DeniedError`."""
 
-    async def run(_ctx: ToolContext, arguments: Arguments) -> ToolOutput:
+    async def run(ctx: ToolContext, arguments: Arguments) -> ToolOutput:
         lines: list[str] = []
-        for inquiry in map(_inquiry, arguments["questions"]):
+        for inquiry in [_inquiry(ctx.call_id, question) for question in arguments["questions"]]:
             try:
                 answer = await ask(inquiry)
             except DeniedError as error:
@@ -96,8 +97,9 @@ def ask_user_question_tool(ask: Callable[[Inquiry], Awaitable[Answer]]) -> Tool:
     )
 
 
-def _inquiry(question: Mapping[str, Any]) -> Inquiry:
+def _inquiry(call_id: str, question: Mapping[str, Any]) -> Inquiry:
     choices = tuple(Choice(label=one["label"], description=one.get("description", "")) for one in question["options"])
     if len({choice.label for choice in choices}) < len(choices):
         raise ToolError(f"two options of {question['question']!r} have the same label")
-    return Inquiry(question=question["question"], header=question.get("header", ""), choices=choices)
+    header = question.get("header", "")
+    return Inquiry(call_id=call_id, question=question["question"], header=header, choices=choices)
