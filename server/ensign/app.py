@@ -223,6 +223,8 @@ class App:
         await self._processes.close()
         await self._store.close()
         await self._http.aclose()
+        if self._world.paths.temporary is not None:
+            await asyncio.to_thread(self._world.paths.temporary.remove)
 
     def _report(self, text: str) -> None:
         """The store has something to say, from any thread; the next session tells people."""

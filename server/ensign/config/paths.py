@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from ensign.config.temporary import TemporaryFolder, remove_left_behind
 from ensign.definitions.sources import fault
 from ensign.protocol.definition import Diagnostic
 from ensign.protocol.errors import UserError
@@ -27,12 +28,14 @@ class StatePaths:
         state: what is written to: `home`, or a folder for this process alone where that cannot be written.
         user_home: the person's home folder.
         policy: the system-wide file that can only deny and ask.
+        temporary: what `state` is in where the home cannot be written.
     """
 
     home: Path
     state: Path
     user_home: Path
     policy: Path
+    temporary: TemporaryFolder | None = None
 
     @property
     def settings(self) -> Path:
@@ -119,8 +122,10 @@ def prepare(paths: StatePaths) -> tuple[StatePaths, tuple[Diagnostic, ...]]:
     try:
         _create(paths)
     except OSError as error:
-        state = Path(tempfile.mkdtemp(prefix="ensign-"))
-        temporary = replace(paths, state=state)
+        remove_left_behind()
+        folder = TemporaryFolder()
+        state = folder.path
+        temporary = replace(paths, state=state, temporary=folder)
         _create(temporary)
         message = f"cannot write here ({error.strerror}); sessions are kept in {str(state)!r} and nothing is remembered"
         return temporary, (fault(paths.home, "warning", "read-only", message),)
