@@ -185,7 +185,7 @@ class Api:
 
     async def task_clear(self, params: wire.SessionRef) -> wire.Empty:
         """Hide the ended tasks of a session; disk keeps them."""
-        self.sessions.get(params.session_id).manager.clear()
+        self.sessions.get(params.session_id).clear()
         return wire.Empty()
 
     async def task_transcript(self, params: wire.TaskRef) -> wire.Transcript:

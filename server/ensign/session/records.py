@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -86,10 +86,17 @@ class Records:
         return past
 
     async def at_hand(self, task: Task) -> None:
-        """See that a run's end can be written: one that was stopped before it went on has its transcript closed."""
+        """See that a run's end can be written, so that whoever was told of the task can still be told of it (B7).
+
+        A run that was stopped before it went on has its transcript closed; one whose start failed has none yet.
+        """
         agent_id = task.record.agent_id
-        if agent_id not in self._transcripts and agent_id in await asyncio.to_thread(self._store.agents):
+        if agent_id in self._transcripts:
+            return
+        if agent_id in await asyncio.to_thread(self._store.agents):
             await self.reopen(task)
+        else:
+            self._transcripts[agent_id] = self._store.create(unborn(task))
 
     async def intend(self, agent_id: str, call: ToolCall) -> None:
         """Record that a call with effects is about to run; it survives a loss of power once this returns (B7)."""
@@ -146,6 +153,11 @@ class Records:
         """Name the session."""
         self.main.append_title(title)
 
+    def hide(self, tasks: Iterable[Task]) -> None:
+        """Record that these are shown no more, in this process and later ones."""
+        if task_ids := [task.id for task in tasks]:
+            self.main.append_hidden(task_ids)
+
     async def write_report(self, task_id: str, text: str) -> None:
         """Put the whole report where the record says."""
         await self._store.write_report(task_id, text)
@@ -158,6 +170,22 @@ class Records:
         """Let go of everything."""
         self._transcripts.clear()
         self._store.close()
+
+
+def unborn(task: Task) -> Head:
+    """What a conversation would have been started with, had the start not failed."""
+    spec = task.spec
+    return Head(
+        session_id=spec.session_id,
+        agent_id=spec.agent_id,
+        cwd=spec.cwd,
+        model=spec.model,
+        system="",
+        tools=(),
+        cache_key="",
+        spec=spec,
+        born=False,
+    )
 
 
 def head_of(agent: Agent, task: Task | None, inherits: Inherits | None) -> Head:

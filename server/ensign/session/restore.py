@@ -31,8 +31,10 @@ async def restore_tasks(session: Session, store: SessionStore) -> int:
         except UserError as error:
             session.chat.note(session.main.who, f"A task's transcript cannot be read: {error}")
     session.manager.count(len(pasts))
+    hidden = session.records.past.hidden if session.records.past is not None else frozenset[str]()
     for past in pasts:
-        adopt(session, past)
+        if past.head.spec is not None and past.head.spec.task_id not in hidden:
+            adopt(session, past)
     last = max((past.last_seq for past in pasts), default=0)
     return max(last, session.records.past.last_seq if session.records.past is not None else 0)
 
@@ -52,6 +54,7 @@ def adopt(session: Session, past: Replay) -> None:
         now=past.ended_at or session.services.clock(),
     )
     task = Task(ended_record(record, past), spec, definition, emit=session.emit, clock=session.services.clock)
+    task.born = past.head.born
     task.inbox.close()
     task.let_go()
     if record.background:
@@ -80,7 +83,7 @@ def ended_record(record: TaskRecord, past: Replay) -> TaskRecord:
         steps=past.steps,
         tool_calls=past.tool_calls,
         worktree=still_there(record.worktree),
-        resumable=True,
+        resumable=past.head.born,
         envelope=envelope,
     )
 

@@ -186,6 +186,10 @@ class Session:
         self.turns.hush(quiet=False)
         await task.ready.wait()
 
+    def clear(self) -> None:
+        """Hide the tasks that have ended; disk keeps them (B9)."""
+        self.manager.clear(self.records.hide)
+
     def hush_if_all(self, stopping: Collection[Task]) -> None:
         """A person who stops everything wants quiet: then no end starts a turn (B3)."""
         active = self.manager.active()

@@ -27,6 +27,7 @@ class Head(Value):
         system: the system prompt as rendered.
         tools: as sent, in order; key order inside `parameters` is kept.
         spec: what a subagent was started with; None for a session's main agent.
+        born: whether there is a conversation to go on with; a start may fail before there is one.
     """
 
     session_id: str
@@ -39,4 +40,5 @@ class Head(Value):
     effort: str | None = None
     spec: RunSpec | None = None
     inherits: Inherits | None = None
+    born: bool = True
     format: int = FORMAT

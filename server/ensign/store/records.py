@@ -13,7 +13,19 @@ from typing import Any, Literal, cast
 from ensign.protocol.value import frozen
 
 Kind = Literal[
-    "head", "claim", "run", "message", "history", "event", "partial", "intent", "inbox", "delivered", "title", "end"
+    "head",
+    "claim",
+    "run",
+    "message",
+    "history",
+    "event",
+    "partial",
+    "intent",
+    "inbox",
+    "delivered",
+    "title",
+    "hidden",
+    "end",
 ]
 
 _START = b'{"n":'

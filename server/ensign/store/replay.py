@@ -46,6 +46,7 @@ class Replay:
             the last message of `history` then is what stands for their results.
         approvals: questions of the last run that nobody answered.
         turn_reason, turn_ended_at: of the last turn that ended, and when, in Unix seconds.
+        hidden: tasks that a person wants to see no more, by id.
         last_seq: the highest event number.
         notices: what was wrong with the file, in words for people.
     """
@@ -73,6 +74,7 @@ class Replay:
     turn_reason: str
     turn_ended_at: float | None
     title: str
+    hidden: frozenset[str]
     last_seq: int
     notices: tuple[str, ...]
 
@@ -119,6 +121,7 @@ class _Fold:
         self.open_turn: str | None = None
         self.turn_reason = ""
         self.turn_ended_at: float | None = None
+        self.hidden: set[str] = set()
         self.begun = False
 
     def take(self, record: Record) -> None:
@@ -182,6 +185,8 @@ class _Fold:
                 self.head = decode(Head, body, what="head")
             case "title":
                 self.title = body["title"]
+            case "hidden":
+                self.hidden.update(body["tasks"])
             case "run":
                 self.end = None
                 self.approvals.clear()
@@ -252,6 +257,7 @@ class _Fold:
             turn_reason=self.turn_reason,
             turn_ended_at=self.turn_ended_at,
             title=self.title,
+            hidden=frozenset(self.hidden),
             last_seq=self.last_seq,
             notices=(*notices, *self.notices),
         )

@@ -112,6 +112,10 @@ class Transcript:
         """Record the session's name; for a main agent."""
         self._append("title", {"title": title})
 
+    def append_hidden(self, task_ids: Sequence[str]) -> None:
+        """Record that a person wants to see these ended tasks no more (B9); for a main agent."""
+        self._append("hidden", {"tasks": list(task_ids)})
+
     def accept(self, letter: Letter) -> bool:
         """Record a message to this agent; False, and nothing written, when its id is known.
 

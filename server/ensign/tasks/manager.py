@@ -170,7 +170,7 @@ class TaskManager:
         finally:
             task.let_go()
             self._sweep()
-        if undelivered and stop is None:
+        if undelivered and stop is None and task.born:
             self._go_on(task, None)
 
     def _end(self, task: Task, state: TaskState, reason: str) -> None:
@@ -188,7 +188,7 @@ class TaskManager:
             activity="",
             waiting_for=None,
             waiting_since=None,
-            resumable=True,
+            resumable=task.born,
             report_tokens=envelope.report_tokens,
             envelope=envelope,
         )
@@ -239,10 +239,14 @@ class TaskManager:
         """Start another run of an ended task from its transcript, with fresh limits (B4).
 
         Raises:
-            UserError: it runs, or has completed and there is nothing to go on with.
+            UserError: it runs, never began, or has completed and there is nothing to go on with.
         """
         if not task.state.terminal:
             raise UserError(f"task {task.record.short_id} has not ended ({task.state.value})")
+        if not task.born:
+            raise UserError(
+                f"task {task.record.short_id} never came to its first step ({task.record.reason}); start it anew"
+            )
         if message is None and task.state is TaskState.COMPLETED:
             raise UserError(f"task {task.record.short_id} has completed; resuming it needs a message")
         self._go_on(task, message)
@@ -311,9 +315,11 @@ class TaskManager:
             task.change(name=name)
             self._names.give(task)
 
-    def clear(self) -> None:
-        """Drop every ended task from memory."""
-        for task in [task for task in self._tasks.values() if task.state.terminal]:
+    def clear(self, hide: Callable[[Sequence[Task]], None]) -> None:
+        """Drop every ended task from memory, once `hide` has made that last."""
+        ended = [task for task in self._tasks.values() if task.state.terminal]
+        hide(ended)
+        for task in ended:
             self._forget(task)
 
     def _forget(self, task: Task) -> None:

@@ -54,6 +54,7 @@ async def live(task: Task, conditions: Conditions) -> TaskEnd:
     # Before there is a place: a task that waits for one is on disk, and survives a crash like any other.
     birth = await conditions.born()
     task.agent = birth.agent
+    task.born = True
     task.ready.set()
     async with conditions.places.taken_one():
         task.move(TaskState.RUNNING, started_at=conditions.clock(), activity="starting")

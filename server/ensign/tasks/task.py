@@ -67,6 +67,8 @@ class Task:
         self.ended = asyncio.Event()
         self.detached = asyncio.Event()
         self.told_to_stop: Stop | None = None
+        self.born = False
+        """Whether it has a conversation, which another run can go on with."""
         self.notification = ""
         """Under which id its last end is announced to its parent; empty when it is not."""
         self.last: Envelope | None = None
