@@ -129,6 +129,7 @@ class _Fold:
         try:
             self.conversation(record)
             self.own(record)
+            self.letters(record)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             self.notices.append(f"record {record.n} ({record.kind}) cannot be read: {error}")
 
@@ -169,16 +170,11 @@ class _Fold:
         match record.kind:
             case "message":
                 self.begun = True
-                self.inbox.deliver(body["message"].get("delivers", ()))
                 self.partial = ""
             case "event" if body["event"]["agentId"] == self.head.agent_id:
                 self.event(body["event"])
                 if body["event"]["kind"] == "turn_ended":
                     self.turn_reason, self.turn_ended_at = body["event"]["reason"], record.at
-            case "inbox":
-                self.inbox.put(Letter(message_id=body["messageId"], what=body["what"], body=body["body"]))
-            case "delivered":
-                self.inbox.deliver(body["ids"])
             case "partial":
                 self.partial = body["text"]
             case "head" if record.n:
@@ -193,6 +189,19 @@ class _Fold:
             case "end":
                 self.end = record
                 self.open_turn = None
+            case _:
+                pass
+
+    def letters(self, record: Record) -> None:
+        """What was accepted for the agent, and what has joined its conversation."""
+        body = record.body
+        match record.kind:
+            case "inbox":
+                self.inbox.put(Letter(message_id=body["messageId"], what=body["what"], body=body["body"]))
+            case "delivered":
+                self.inbox.deliver(body["ids"])
+            case "message":
+                self.inbox.deliver(body["message"].get("delivers", ()))
             case _:
                 pass
 
