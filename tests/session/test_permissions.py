@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from ensign.protocol import events, wire
 from ensign.protocol.access import Mode
@@ -99,3 +102,29 @@ async def test_plan_mode_of_the_session_narrows_a_child_that_may_write(tmp_path:
         denied = next(event for event in built.events if isinstance(event, events.ToolFinished) and event.denied_by)
         assert (denied.tool, denied.denied_by) == ("Bash", "mode")
         assert not (built.root / "x").exists()
+
+
+@pytest.mark.parametrize(
+    ("call", "refusal"),
+    [
+        (("Edit", {"file_path": "a.py", "old_string": "three", "new_string": "four"}), "old_string is not in the file"),
+        (("Edit", {"file_path": "b.py", "old_string": "x", "new_string": "y"}), "'b.py' does not exist"),
+        (("Edit", {"file_path": "unread.py", "old_string": "x", "new_string": "y"}), "you have not read it"),
+        (("Edit", {"file_path": "unread.py", "old_string": "", "new_string": "y"}), "exists and is not empty"),
+        (("Write", {"file_path": "unread.py", "content": "y"}), "you have not read it"),
+        (("Write", {"file_path": "a.py", "content": "one\ntwo\n"}), "already has exactly this text"),
+        (("Write", {"file_path": "image.png", "content": "y"}), "is a binary file"),
+    ],
+)
+async def test_an_edit_that_cannot_be_made_is_refused_and_nobody_is_asked(
+    tmp_path: Path, call: tuple[str, dict[str, Any]], refusal: str
+) -> None:
+    root = tmp_path / "w"
+    root.mkdir()
+    (root / "a.py").write_text("one\ntwo\n")
+    (root / "unread.py").write_text("x\n")
+    (root / "image.png").write_bytes(b"\x89PNG\0")
+    async with bench(root, calls(("Read", {"file_path": "a.py"})), calls(call), Reply(text="ok")) as built:
+        await built.turn("edit")
+        assert refusal in built.tool_results()[-1]
+        assert not [event for event in built.events if isinstance(event, events.ApprovalRequested)]

@@ -145,9 +145,11 @@ async def test_the_preview_is_what_the_edit_will_make(bench: Bench) -> None:
     path.write_bytes(b"a\r\nb\r\n")
     arguments = {"file_path": "f.txt", "old_string": "a\nb", "new_string": "c\nd\ne"}
     assert EDIT.preview is not None
+    await bench.call("Read", file_path="f.txt")
     preview = await EDIT.preview(bench.context(), arguments)
     assert preview == Preview(path=path, before="a\r\nb\r\n", after="c\r\nd\r\ne\r\n")
-    assert await EDIT.preview(bench.context(), arguments | {"old_string": "no"}) is None
+    with pytest.raises(ToolError, match="old_string is not in the file"):
+        await EDIT.preview(bench.context(), arguments | {"old_string": "no"})
 
 
 async def test_a_small_edit_of_a_large_file_shows_a_small_diff(bench: Bench) -> None:

@@ -97,10 +97,12 @@ class Gate:
 
         Raises:
             DeniedError: they are not, and by whom.
+            ToolError: they would have to be asked for, but the call could not be carried out.
         """
         arguments = call.arguments or {}
         verdict = self.judge(tool, accesses)
         if verdict.decision is Decision.ASK:
+            # A change that cannot be made is refused here: nobody is asked in vain.
             preview = await tool.preview(context, arguments) if tool.preview is not None else None
             answer = await self.ask(Question(call=call, tool=tool, verdict=verdict, preview=preview))
             target = target_of(accesses, tool)

@@ -106,7 +106,7 @@ class Tool:
         accesses: what a call with these arguments would touch, without doing it; may stat, never blocks for long.
         run: does it. Raises `ToolError` with a sentence for the model.
         activity: what a call does in words for people (`searching for "parse_"`).
-        preview: for edits, the change before it is made; None where there is nothing to show.
+        preview: for edits, the change before it is made. Raises `ToolError`, as `run`, where it cannot be made.
         origin: who brings the tool along: `built-in`, or an MCP server by name.
     """
 
@@ -120,7 +120,7 @@ class Tool:
     run: Callable[[ToolContext, Arguments], Awaitable[ToolOutput]]
     accesses: Callable[[ToolContext, Arguments], Sequence[Access]]
     activity: Callable[[Arguments], str]
-    preview: Callable[[ToolContext, Arguments], Awaitable[Preview | None]] | None = None
+    preview: Callable[[ToolContext, Arguments], Awaitable[Preview]] | None = None
     origin: str = BUILT_IN
 
     def schema(self) -> ToolSchema:

@@ -36,7 +36,7 @@ async def run(ctx: ToolContext, arguments: Arguments) -> ToolOutput:
     try:
         written = await ctx.files.edit(path, change)
     except MissingFileError as error:
-        raise ToolError(f"{name!r} does not exist; with an empty old_string it is created") from error
+        raise _missing(name) from error
     lines = replaced[-1].lines
     where = (
         f"{count(len(lines), 'replacement')}, line {lines[0]}" if len(lines) == 1 else count(len(lines), "replacement")
@@ -62,21 +62,31 @@ async def _peek(ctx: ToolContext, path: Path) -> FileText | None:
         return None
 
 
-async def preview(ctx: ToolContext, arguments: Arguments) -> Preview | None:
-    """Return the change as it would be made now; None when it would fail, which the run then explains."""
-    try:
-        path = _path(ctx, arguments)
-        file = await _peek(ctx, path)
-        before = file.text if file else ""
-        if arguments["old_string"] == "":
-            after = _created(file, arguments, str(path))
-        else:
-            slow = len(before) > _SLOW_CHARS
-            done = await asyncio.to_thread(_replaced, before, arguments) if slow else _replaced(before, arguments)
-            after = done.text
-    except ToolError:
-        return None
+async def preview(ctx: ToolContext, arguments: Arguments) -> Preview:
+    """Return the change as it would be made now.
+
+    Raises:
+        ToolError: it cannot be made, in the words of the run.
+    """
+    refuse_surrogates(arguments["new_string"], "new_string")
+    path = _path(ctx, arguments)
+    name = display(path, ctx.cwd)
+    if arguments["old_string"] == "":
+        # What an unread file holds is nothing that a refusal may tell, so that it comes before the guard.
+        before, after = "", _created(await _peek(ctx, path), arguments, name)
+        await ctx.files.before_change(path)
+    elif (file := await ctx.files.before_change(path)) is None:
+        raise _missing(name)
+    else:
+        before = file.text
+        slow = len(before) > _SLOW_CHARS
+        done = await asyncio.to_thread(_replaced, before, arguments) if slow else _replaced(before, arguments)
+        after = done.text
     return Preview(path=path, before=showable(before), after=showable(after))
+
+
+def _missing(name: str) -> ToolError:
+    return ToolError(f"{name!r} does not exist; with an empty old_string it is created")
 
 
 def _path(ctx: ToolContext, arguments: Arguments) -> Path:

@@ -11,23 +11,16 @@ from ensign.tools.base import Arguments, Preview, Tool, ToolContext, ToolOutput
 from ensign.tools.changes import output_of
 from ensign.tools.words import words_of
 from ensign.workspace.textfile import refuse_surrogates, showable, undecodable, with_newlines
-from ensign.workspace.view import FileText, MissingFileError
+from ensign.workspace.view import FileText, MissingFileError, unchanged
 
 _ASK = "the editor holds unsaved text of this file, and all of it would be replaced"
 
 
 async def run(ctx: ToolContext, arguments: Arguments) -> ToolOutput:
     """Put `content` into the file, which keeps encoding, line ends and mode if it exists."""
-    content = arguments["content"]
-    refuse_surrogates(content, "content")
     path = _path(ctx, arguments)
-    file = await _peek(ctx, path)
-    if file is not None and "\ufffd" in content and undecodable(file.text):
-        raise ToolError(
-            "the file has bytes that are no valid UTF-8, shown as \ufffd, and writing that back would lose them; "
-            "use Edit on the parts that are to change"
-        )
-    written = await ctx.files.write(path, content)
+    _refuse_losses(await _peek(ctx, path), arguments["content"])
+    written = await ctx.files.write(path, arguments["content"])
     return await output_of(written, ctx.cwd, "Created" if written.before is None else "Replaced")
 
 
@@ -38,15 +31,29 @@ async def _peek(ctx: ToolContext, path: Path) -> FileText | None:
         return None
 
 
-async def preview(ctx: ToolContext, arguments: Arguments) -> Preview | None:
-    """Return the file before and after; None when it would fail, which the run then explains."""
-    try:
-        path = _path(ctx, arguments)
-        file = await _peek(ctx, path)
-    except ToolError:
-        return None
+def _refuse_losses(file: FileText | None, content: str) -> None:
+    refuse_surrogates(content, "content")
+    if file is not None and "\ufffd" in content and undecodable(file.text):
+        raise ToolError(
+            "the file has bytes that are no valid UTF-8, shown as \ufffd, and writing that back would lose them; "
+            "use Edit on the parts that are to change"
+        )
+
+
+async def preview(ctx: ToolContext, arguments: Arguments) -> Preview:
+    """Return the file before and after.
+
+    Raises:
+        ToolError: it cannot be written, in the words of the run.
+    """
+    path = _path(ctx, arguments)
+    file = await ctx.files.before_change(path)
+    _refuse_losses(file, arguments["content"])
     before = file.text if file else ""
-    return Preview(path=path, before=showable(before), after=showable(with_newlines(arguments["content"], before)))
+    after = with_newlines(arguments["content"], before)
+    if file is not None and before == after:
+        raise unchanged(path)
+    return Preview(path=path, before=showable(before), after=showable(after))
 
 
 def _path(ctx: ToolContext, arguments: Arguments) -> Path:

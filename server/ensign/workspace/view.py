@@ -26,6 +26,11 @@ class MissingFileError(ToolError):
     """There is no such file, neither on disk nor in the editor."""
 
 
+def unchanged(path: Path) -> ToolError:
+    """The refusal of a change that would change nothing."""
+    return ToolError(f"{str(path)!r} already has exactly this text; nothing was changed")
+
+
 @frozen
 class FileText:
     """A file's text as it is now, with the editor's unsaved changes.
@@ -118,6 +123,17 @@ class FileView:
             raise MissingFileError(f"{str(path)!r} does not exist")
         return file
 
+    async def before_change(self, path: Path) -> FileText | None:
+        """Return the file that this agent would change now, None if it would create it; nothing is changed.
+
+        Raises:
+            ToolError: as from `edit` and `write` for a file they would not touch.
+        """
+        file = await self._look(path)
+        if file is not None:
+            self._guard(file)
+        return file
+
     def unsaved(self) -> dict[Path, Document]:
         """Return the open documents whose text is not on disk, by real path."""
         return self._registry.documents.dirty()
@@ -198,7 +214,7 @@ class FileView:
 
     async def _put(self, path: Path, file: FileText | None, text: str) -> Written:
         if file is not None and file.text == text:
-            raise ToolError(f"{str(path)!r} already has exactly this text; nothing was changed")
+            raise unchanged(path)
         document = file.document if file else None
         if file is not None and document is not None:
             note = await self._put_in_editor(file, document, text)
