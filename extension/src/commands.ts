@@ -229,7 +229,7 @@ async function statusMenu({ server, tasks, approvals }: Parts): Promise<void> {
       : []),
     item("$(comment-discussion) Open the chat", "ensign.chat.focus"),
     item("$(list-tree) Show tasks", "ensign.tasks.focus"),
-    ...(tasks.counts.running > 0 ? [item("$(stop-circle) Stop all tasks", "ensign.tasks.stopAll")] : []),
+    ...(tasks.counts.running + tasks.counts.queued > 0 ? [item("$(stop-circle) Stop all tasks", "ensign.tasks.stopAll")] : []),
     item("$(symbol-misc) Select model", "ensign.selectModel"),
     item("$(debug-restart) Restart server", "ensign.restart"),
     item("$(output) Show log", "ensign.showLog"),

@@ -2,7 +2,7 @@
 import * as vscode from "vscode";
 import type { Server } from "./server";
 import type { Sessions } from "./sessions";
-import { count, plural } from "./text";
+import { count, countsInWords } from "./text";
 import type { TasksView } from "./views/tasks";
 
 export class Status implements vscode.Disposable {
@@ -56,15 +56,16 @@ export class Status implements vscode.Disposable {
   }
 
   private drawReady(): void {
-    const { running, waiting } = this.tasks.counts;
+    const { running, queued, waiting } = this.tasks.counts;
     const parts: string[] = [];
     if (running > 0) parts.push(`${running} running`);
+    if (queued > 0) parts.push(`${queued} queued`);
     if (waiting > 0) parts.push(`${waiting} waiting`);
     if (this.tokens > 0) parts.push(`${count(this.tokens)} tokens`);
     const icon = waiting > 0 ? "$(bell-dot)" : running > 0 ? "$(loading~spin)" : "$(hubot)";
     this.set(
       parts.length === 0 ? `${icon} Ensign` : `${icon} ${parts.join(", ")}`,
-      `Ensign: ${plural(running, "task")} running, ${waiting} waiting for you, ${count(this.tokens)} tokens in this chat`,
+      `Ensign: ${countsInWords(this.tasks.counts) || "nothing running"}, ${count(this.tokens)} tokens in this chat`,
     );
     if (waiting > 0) this.item.backgroundColor = new vscode.ThemeColor("statusBarItem.warningBackground");
   }

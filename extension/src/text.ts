@@ -140,3 +140,19 @@ export function visible(text: string): string {
 export function never(value: never): never {
   throw new Error(`unexpected ${JSON.stringify(value)}`);
 }
+
+/** How many tasks do what. */
+export interface Counts {
+  readonly running: number;
+  readonly queued: number;
+  readonly waiting: number;
+}
+
+/** The counts that are not nought, in words: `8 running, 42 queued`. */
+export function countsInWords({ running, queued, waiting }: Counts): string {
+  const parts: string[] = [];
+  if (running > 0) parts.push(`${running} running`);
+  if (queued > 0) parts.push(`${queued} queued`);
+  if (waiting > 0) parts.push(`${waiting} waiting for you`);
+  return parts.join(", ");
+}

@@ -1,10 +1,11 @@
 /** The tree of tasks: asked of the server when a window opens, kept true by the records that events carry. */
+import { isDeepStrictEqual } from "node:util";
 import * as vscode from "vscode";
 import type { Approvals } from "../approvals";
 import type { ApprovalRequest, Event, FileChange, TaskRecord } from "../protocol";
 import type { Server } from "../server";
 import type { Sessions } from "../sessions";
-import { TERMINAL } from "../text";
+import { type Counts, TERMINAL, countsInWords } from "../text";
 import { Calls, type CallSeen } from "./calls";
 import { type TaskAbilities, approvalItem, callItem, fileItem, groupItem, reportItem, taskItem } from "./taskItems";
 
@@ -28,7 +29,7 @@ export class TasksView implements vscode.TreeDataProvider<TaskNode>, vscode.Disp
   readonly onDidChangeTreeData = this.changed.event;
   readonly onDidCount = this.counted.event;
   readonly tree: vscode.TreeView<TaskNode>;
-  counts = { running: 0, waiting: 0 };
+  counts: Counts = { running: 0, queued: 0, waiting: 0 };
 
   private tasks: TaskRecord[] = [];
   private readonly calls = new Calls();
@@ -200,11 +201,13 @@ export class TasksView implements vscode.TreeDataProvider<TaskNode>, vscode.Disp
 
   private redraw(): void {
     const waiting = this.approvals.open.length;
-    const running = this.tasks.filter(({ state }) => !TERMINAL.has(state) && state !== "waiting").length;
-    if (running !== this.counts.running || waiting !== this.counts.waiting) {
-      this.counts = { running, waiting };
-      const value = running + waiting;
-      this.tree.badge = value === 0 ? undefined : { value, tooltip: `${running} running, ${waiting} waiting for you` };
+    const queued = this.tasks.filter(({ state }) => state === "queued").length;
+    const active = this.tasks.filter(({ state }) => !TERMINAL.has(state) && state !== "waiting").length;
+    const counts = { running: active - queued, queued, waiting };
+    if (!isDeepStrictEqual(counts, this.counts)) {
+      this.counts = counts;
+      const value = active + waiting;
+      this.tree.badge = value === 0 ? undefined : { value, tooltip: countsInWords(counts) };
       void vscode.commands.executeCommand(
         "setContext",
         "ensign.running",
