@@ -4,9 +4,11 @@ import { homedir } from "node:os";
 import { promisify } from "node:util";
 import * as vscode from "vscode";
 import type { Approvals } from "./approvals";
+import { showChange, undoTask } from "./changes";
+import type { Diffs } from "./diffs";
 import type { Explore, Pointed } from "./explore";
 import { newAgent } from "./newAgent";
-import type { ApprovalRequest, TaskRecord } from "./protocol";
+import type { ApprovalRequest, FileChange, TaskRecord } from "./protocol";
 import type { Reports } from "./reports";
 import type { Secrets } from "./secrets";
 import type { Server } from "./server";
@@ -31,6 +33,7 @@ export interface Parts {
   tasks: TasksView;
   agents: AgentsView;
   trust: Trust;
+  diffs: Diffs;
   log: vscode.LogOutputChannel;
 }
 
@@ -100,7 +103,7 @@ function approvalCommands({ approvals }: Parts): Record<string, Command> {
   };
 }
 
-function taskCommands({ server, sessions, reports, tasks }: Parts): Record<string, Command> {
+function taskCommands({ server, sessions, reports, tasks, diffs }: Parts): Record<string, Command> {
   const chosen = (node?: TaskNode, nodes?: TaskNode[]): TaskRecord[] => {
     const from = nodes ?? (node ? [node] : tasks.tree.selection);
     return from.flatMap((one) => ("task" in one ? [one.task] : []));
@@ -145,6 +148,11 @@ function taskCommands({ server, sessions, reports, tasks }: Parts): Record<strin
     "worktree.discard": async (node?: TaskNode) => {
       for (const task of chosen(node)) await discardWorktree(server, task);
     },
+    "task.undo": async (node?: TaskNode) => {
+      const [task] = chosen(node);
+      if (task) await undoTask(server, task);
+    },
+    "change.open": (task: TaskRecord, file: FileChange) => showChange(server, diffs, task, file),
     "call.open": (task: TaskRecord, call: CallSeen) =>
       reports.openText(
         `${taskTitle(task)} ${call.activity}`,
@@ -229,7 +237,9 @@ async function statusMenu({ server, tasks, approvals }: Parts): Promise<void> {
       : []),
     item("$(comment-discussion) Open the chat", "ensign.chat.focus"),
     item("$(list-tree) Show tasks", "ensign.tasks.focus"),
-    ...(tasks.counts.running + tasks.counts.queued > 0 ? [item("$(stop-circle) Stop all tasks", "ensign.tasks.stopAll")] : []),
+    ...(tasks.counts.running + tasks.counts.queued > 0
+      ? [item("$(stop-circle) Stop all tasks", "ensign.tasks.stopAll")]
+      : []),
     item("$(symbol-misc) Select model", "ensign.selectModel"),
     item("$(debug-restart) Restart server", "ensign.restart"),
     item("$(output) Show log", "ensign.showLog"),

@@ -27,13 +27,12 @@ export function activate(context: vscode.ExtensionContext): void {
   const agents = new AgentsView(server);
   const chat: ChatView = new ChatView({ server, sessions, approvals, reports, extension: context.extensionUri, log });
   const trust = new Trust(server, context.workspaceState, log);
-  const parts = { server, sessions, approvals, reports, explore, secrets, chat, tasks, agents, trust, log };
+  const parts = { server, sessions, approvals, reports, explore, secrets, chat, tasks, agents, trust, diffs, log };
   context.subscriptions.push(
     registerCommands(parts),
     new Status(server, tasks, sessions),
     chat.onDidChangeVisibility(() => approvals.remind()),
     tasks.tree.onDidChangeVisibility(() => approvals.remind()),
-    diffs,
     ...Object.values(parts),
   );
   void server.restart();

@@ -25,6 +25,8 @@ export interface Requests {
   "ensign/task/resume": Method<p.TaskSend, p.Empty>;
   "ensign/task/send": Method<p.TaskSend, p.Empty>;
   "ensign/task/background": Method<p.TaskRef, p.Empty>;
+  "ensign/task/undo": Method<p.TaskRef, p.TaskUndone>;
+  "ensign/task/before": Method<p.TaskBefore, p.FileBefore>;
   "ensign/task/clear": Method<p.SessionRef, p.Empty>;
   "ensign/worktree/merge": Method<p.TaskRef, p.WorktreeMerged>;
   "ensign/worktree/discard": Method<p.TaskRef, p.WorktreeDiscarded>;

@@ -833,4 +833,28 @@ export interface TrustSet {
   hashes: Record<string, string>;
 }
 
+/** `ensign/task/before`: a file that a task changed; `path` as in the record's `files_changed`. */
+export interface TaskBefore {
+  id: string;
+  path: string;
+}
+
+/** Answer to `ensign/task/before`; `text` is None where there was no such file. */
+export interface FileBefore {
+  text: string | null;
+}
+
+/** A file that was left as it is, and why, naming who changed it since. */
+export interface NotUndone {
+  path: string;
+  reason: string;
+}
+
+/** Answer to `ensign/task/undo`; `commands` counts what the task ran, which nothing can undo. */
+export interface TaskUndone {
+  undone: string[];
+  refused: NotUndone[];
+  commands: number;
+}
+
 export type Event = TurnStarted | StepStarted | StepRestarted | TextDelta | ThinkingDelta | MessageAdded | ToolStarted | ToolProgress | ToolFinished | ApprovalRequested | ApprovalResolved | TaskChanged | TodoChanged | UsageReported | Compacted | Notice | TurnEnded | TurnFailed | RunEnded;

@@ -11,6 +11,7 @@ export interface TaskAbilities {
   send: boolean;
   background: boolean;
   wrapUp: boolean;
+  undo: boolean;
 }
 
 const ICONS: Readonly<Record<TaskState, string>> = {
@@ -64,6 +65,7 @@ function contextOf(task: TaskRecord, waiting: readonly ApprovalRequest[], can: T
   if (waiting.some(({ diff }) => diff !== null)) words.push("diff");
   if (!over && task.state !== "stopping") words.push("stoppable");
   if (over) words.push("reported");
+  if (over && task.filesChanged.length > 0 && can.undo) words.push("undoable");
   if (over && task.resumable && can.resume) words.push("resumable");
   if (can.send && (!over || task.resumable)) words.push("sendable");
   if (!over && !task.background && task.parentAgentId !== null && can.background) words.push("foreground");
@@ -124,8 +126,8 @@ export function fileItem(task: TaskRecord, file: FileChange): vscode.TreeItem {
   const item = new vscode.TreeItem(uri, vscode.TreeItemCollapsibleState.None);
   item.id = `file:${task.id}:${file.path}`;
   item.description = `${vscode.workspace.asRelativePath(uri, false)} · ${file.change} +${file.added} -${file.removed}`;
-  const open = { command: "vscode.open", title: "Open", arguments: [uri] };
-  if (file.change !== "deleted") item.command = reviewOf(task, file.path) ?? open;
+  const change = { command: "ensign.change.open", title: "Show the change", arguments: [task, file] };
+  item.command = reviewOf(task, file.path) ?? change;
   return item;
 }
 

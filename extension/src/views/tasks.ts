@@ -155,6 +155,7 @@ export class TasksView implements vscode.TreeDataProvider<TaskNode>, vscode.Disp
       send: this.server.supports("ensign/task/send"),
       background: this.server.supports("ensign/task/background"),
       wrapUp: this.server.supports("ensign/task/wrapUp"),
+      undo: this.server.supports("ensign/task/undo"),
     };
   }
 

@@ -42,6 +42,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         command("usage", "sum what model requests used and cost"),
         command("resume", "let a subagent that ended go on, and print its report"),
         command("stop", "stop running subagents"),
+        command("undo", "put the files that a subagent changed back as they were"),
         command("export", "print the transcript of a subagent or a session"),
     )
     trust = command("trust", "show what a folder asks for, and with --yes trust it")
@@ -55,13 +56,14 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
 
 
 def _tasks(*parsers: argparse.ArgumentParser) -> None:
-    tasks, usage, resume, stop, export = parsers
+    tasks, usage, resume, stop, undo, export = parsers
     usage.add_argument("--by", choices=get_args(UsageBy), default="session")
     for one in (tasks, usage):
         one.add_argument("--json", action="store_true", help="one JSON object on standard output")
     resume.add_argument("id", metavar="ID")
     resume.add_argument("message", metavar="MESSAGE", nargs="?", help="what to go on with; one that completed needs it")
     stop.add_argument("ids", metavar="ID", nargs="+")
+    undo.add_argument("id", metavar="ID")
     export.add_argument("id", metavar="ID")
     export.add_argument("--format", choices=FORMS, default="markdown", help="trace is for ui.perfetto.dev")
 

@@ -115,10 +115,16 @@ def _command(name: str) -> Command:
         from ensign.cli.run import run
 
         return run
-    if name in {"tasks", "resume", "stop", "usage", "export"}:
+    if name in {"tasks", "resume", "stop", "undo", "usage", "export"}:
         from ensign.cli import tasks
 
-        known = {"tasks": tasks.tasks, "resume": tasks.resume, "stop": tasks.stop, "usage": tasks.usage}
+        known = {
+            "tasks": tasks.tasks,
+            "resume": tasks.resume,
+            "stop": tasks.stop,
+            "undo": tasks.undo,
+            "usage": tasks.usage,
+        }
         return {**known, "export": tasks.export}[name]
     if name == "trust":
         from ensign.cli.trust import trust

@@ -1,4 +1,4 @@
-"""`ensign tasks`, `resume`, `stop`, `usage` and `export`: what was started anywhere, seen and steered from a shell.
+"""`ensign tasks`, `resume`, `stop`, `undo`, `usage` and `export`: what was started anywhere, seen and steered.
 
 They act through the process that owns a session, or on disk when there is none (B10).
 """
@@ -13,13 +13,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from ensign.app import App, build
-from ensign.cli.console import DONE, FAILED, Console
+from ensign.cli.console import DONE, FAILED, PARTIAL, Console
 from ensign.cli.headless import headless, text_of
 from ensign.cli.outcome import Outcome
 from ensign.protocol import wire
 from ensign.protocol.codec import decode
 from ensign.protocol.errors import UserError
 from ensign.protocol.tasks import TaskRecord
+from ensign.protocol.undo import TaskUndone
 from ensign.protocol.usage import UsageGet, UsageListed, UsageSum
 
 SHORT = 48
@@ -70,6 +71,33 @@ async def stop(arguments: argparse.Namespace, console: Console) -> int:
             stopped = decode(wire.TasksStopped, answer, what="answer").stopped
             console.print(f"{record.short_id} {'was stopped' if stopped else 'had ended already'}")
     return code
+
+
+async def undo(arguments: argparse.Namespace, console: Console) -> int:
+    """Take back a task's changes where its session is open, or here; exit code 3 when some were left."""
+    async with _reading(console, "undo") as app:
+        record = await app.everywhere.find(arguments.id)
+        if await app.everywhere.owned(record.session_id):
+            answer = await app.everywhere.ask(record.session_id, "ensign/task/undo", wire.TaskRef(id=record.id))
+            return _undone(decode(TaskUndone, answer, what="answer"), console)
+        cwd = await _folder_of(app, record)
+    # Nothing goes on by itself in a session that is opened only for this.
+    alone = {"subagents": {"wakeOnNotification": False, "resumeAfterReloadSeconds": 0}}
+    async with headless(replace(console, cwd=cwd), command="undo", json=False, options=alone, flags={}) as job:
+        await job.app.api.session_open(wire.SessionOpen(cwd=str(cwd), id=record.session_id))
+        return _undone(await job.app.api.task_undo(wire.TaskRef(id=record.id)), console)
+
+
+def _undone(done: TaskUndone, console: Console) -> int:
+    for path in done.undone:
+        console.print(f"{path} is as it was before")
+    for one in done.refused:
+        console.say(one.reason)
+    if done.commands:
+        console.say(f"what its commands did ({done.commands}) cannot be undone")
+    if not done.refused:
+        return DONE
+    return PARTIAL if done.undone else FAILED
 
 
 async def resume(arguments: argparse.Namespace, console: Console) -> int:

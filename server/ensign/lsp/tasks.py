@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ensign.protocol import wire
+from ensign.protocol import undo, wire
 
 if TYPE_CHECKING:
     from ensign.lsp.server import LanguageServer
@@ -20,6 +20,8 @@ def register(server: LanguageServer) -> None:
     server.method("ensign/task/resume", wire.TaskSend, lambda app: app.api.task_resume)
     server.method("ensign/task/send", wire.TaskSend, lambda app: app.api.task_send)
     server.method("ensign/task/background", wire.TaskRef, lambda app: app.api.task_background)
+    server.method("ensign/task/undo", wire.TaskRef, lambda app: app.api.task_undo)
+    server.method("ensign/task/before", undo.TaskBefore, lambda app: app.api.task_before)
     server.method("ensign/task/clear", wire.SessionRef, lambda app: app.api.task_clear)
     server.method("ensign/worktree/merge", wire.TaskRef, lambda app: app.api.worktree_merge)
     server.method("ensign/worktree/discard", wire.TaskRef, lambda app: app.api.worktree_discard)

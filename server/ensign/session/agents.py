@@ -43,6 +43,7 @@ from ensign.tasks.run import Birth
 from ensign.tasks.task import Task
 from ensign.tasks.words import text_of as words_of
 from ensign.tools.base import TodoList, Tool
+from ensign.workspace.history import History
 from ensign.workspace.view import FileView
 
 TRIMMED = frozenset({"Explore", "Plan"})
@@ -71,6 +72,7 @@ class AgentFactory:
     session_id: str
     cwd: Path
     output_dir: Path
+    history: Callable[[str], History | None]
     tools: tuple[Tool, ...]
     authority: Authority
     remote: RemoteTools
@@ -305,6 +307,8 @@ class AgentFactory:
     ) -> Agent:
         services = self.services
         name = context.agent_name
+        # Only a task's changes are undone as a whole; the main agent's are the person's own conversation.
+        history = self.history(context.agent_id) if context.task_id is not None else None
         return Agent(
             context=context,
             conversation=conversation,
@@ -316,9 +320,9 @@ class AgentFactory:
             refused=refused,
             emit=hooks.emit,
             intend=hooks.intend,
-            files=FileView(agent_id=context.agent_id, agent_name=name, registry=services.registry)
+            files=FileView(agent_id=context.agent_id, agent_name=name, registry=services.registry, history=history)
             if files is None
-            else files.files.clone(agent_id=context.agent_id, agent_name=name),
+            else files.files.clone(agent_id=context.agent_id, agent_name=name, history=history),
             processes=services.processes,
             cwd=cwd,
             roots=services.roots,

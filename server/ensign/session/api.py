@@ -14,6 +14,7 @@ from ensign.protocol.approvals import Answer
 from ensign.protocol.errors import UserError
 from ensign.protocol.setup import AgentCreate, AgentCreated, DoctorPage, ModelList, SecretSet
 from ensign.protocol.tasks import TaskRecord
+from ensign.protocol.undo import FileBefore, TaskBefore, TaskUndone
 from ensign.protocol.usage import UsageGet, UsageListed
 from ensign.protocol.value import frozen
 from ensign.protocol.worktree import WorktreeDiscarded, WorktreeMerged
@@ -24,6 +25,7 @@ from ensign.session.new_agents import NewAgents
 from ensign.session.session import Session
 from ensign.session.sessions import Sessions, go_on
 from ensign.session.snapshot import snapshot_of
+from ensign.session.undo import text_before, undo_task
 from ensign.store.ledger import summed
 from ensign.store.store import Store
 from ensign.tasks.manager import PERSON
@@ -201,6 +203,13 @@ class Api:
     async def worktree_discard(self, params: wire.TaskRef) -> WorktreeDiscarded:
         """Throw the worktree of an ended task away."""
         return await worktrees.discard(*self.sessions.task(params.id))
+    async def task_undo(self, params: wire.TaskRef) -> TaskUndone:
+        """Put the files that a task changed back as they were."""
+        return await undo_task(*self.sessions.task(params.id))
+
+    async def task_before(self, params: TaskBefore) -> FileBefore:
+        """Return what a file held before a task changed it."""
+        return await text_before(*self.sessions.task(params.id), params.path)
 
     async def approval_list(self, _: wire.Empty) -> wire.ApprovalsListed:
         """List every open question."""

@@ -19,6 +19,7 @@ from ensign.store.replay import Replay
 from ensign.store.session import SessionStore
 from ensign.store.transcript import Transcript
 from ensign.tasks.task import Task
+from ensign.workspace.history import History
 
 
 class Records:
@@ -31,6 +32,7 @@ class Records:
     def __init__(self, store: SessionStore, fallback: Path, main: tuple[Transcript, Replay] | None) -> None:
         self.session_id = store.session_id
         self.output_dir = store.output_dir or fallback
+        self._before_dir = store.output_dir.parent / "before" if store.output_dir is not None else None
         self._store = store
         self._transcripts: dict[str, Transcript] = {}
         self._main_id = ""
@@ -48,6 +50,10 @@ class Records:
     def main(self) -> Transcript:
         """The main agent's transcript."""
         return self._transcripts[self._main_id]
+
+    def history(self, agent_id: str) -> History | None:
+        """What the files were before this agent changed them; None when nothing can be written."""
+        return None if self._before_dir is None else History(self._before_dir / agent_id)
 
     def keep(self, seq: int, event: Event) -> None:
         """Make an event durable: in its agent's transcript or, while it has none, in the main agent's."""

@@ -40,6 +40,7 @@ def methods(api: Api) -> Mapping[str, tuple[type[Any], Handler]]:
         "ensign/task/wrapUp": (wire.TaskRef, api.task_wrap_up),
         "ensign/task/resume": (wire.TaskSend, api.task_resume),
         "ensign/task/send": (wire.TaskSend, api.task_send),
+        "ensign/task/undo": (wire.TaskRef, api.task_undo),
         "ensign/task/background": (wire.TaskRef, api.task_background),
         "ensign/worktree/merge": (wire.TaskRef, api.worktree_merge),
         "ensign/worktree/discard": (wire.TaskRef, api.worktree_discard),

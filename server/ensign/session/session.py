@@ -119,6 +119,7 @@ class Session:
             session_id=self.id,
             cwd=self.cwd,
             output_dir=self.records.output_dir,
+            history=self.records.history,
             tools=self._tools(),
             authority=self.authority,
             remote=self.remote,

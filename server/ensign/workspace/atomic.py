@@ -21,7 +21,7 @@ class ChangedMeanwhileError(Exception):
     """The file is not what the writer was told to replace; nothing was written."""
 
 
-def write_file(path: Path, data: bytes, *, replacing: bytes | None) -> None:
+def write_file(path: Path, data: bytes, replacing: bytes | None) -> None:
     """Put `data` into the file at a resolved path; a file that exists keeps mode and owner.
 
     `replacing` is what the file holds now, as the caller has read it, or None if there is none; missing folders are
@@ -42,6 +42,22 @@ def write_file(path: Path, data: bytes, *, replacing: bytes | None) -> None:
             with suppress(OSError):
                 parent.rmdir()
         raise ToolError(f"cannot write {str(path)!r}: {_why(error)}") from error
+
+
+def remove_file(path: Path, holding: bytes) -> None:
+    """Remove the file at a resolved path.
+
+    Raises:
+        ChangedMeanwhileError: it is gone, or holds something else than `holding`.
+        ToolError: no permission, a link in the way: nothing was changed.
+    """
+    try:
+        with opened_parent(path, None) as folder:
+            _verify(folder, holding)
+            _unlink(folder, folder.name)
+            _sync_folder(folder)
+    except OSError as error:
+        raise ToolError(f"cannot remove {str(path)!r}: {_why(error)}") from error
 
 
 def _replace(folder: Folder, data: bytes, replacing: bytes | None) -> None:

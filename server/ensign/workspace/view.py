@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from ensign.protocol.errors import ToolError
 from ensign.protocol.value import frozen
 from ensign.workspace import atomic, nofollow, paths, textfile
 from ensign.workspace.documents import Document
+from ensign.workspace.history import Changed, History
 from ensign.workspace.registry import ON_SAVE, PERSON, Author, FileRegistry, named
 from ensign.workspace.textfile import MAX_TEXT_BYTES, UTF8, Encoding, version_of
 
@@ -67,16 +69,27 @@ class Written:
 class FileView:
     """What one agent has seen of the files. Every read goes through it, so that every write can be guarded (I0)."""
 
-    def __init__(self, *, agent_id: str, agent_name: str, registry: FileRegistry) -> None:
+    def __init__(
+        self,
+        *,
+        agent_id: str,
+        agent_name: str,
+        registry: FileRegistry,
+        history: History | None = None,
+        label: str = "",
+    ) -> None:
+        """`history` keeps what files held before this agent changed them; `label` names its undo steps."""
         self.agent = Author(agent_name, agent_id)
+        self._history = history
+        self._label = label or f"Edit by {agent_name}"
         self._registry = registry
         self._seen: OrderedDict[Path, bytes] = OrderedDict()
         self._told: dict[Path, bytes] = {}
         self._pins: OrderedDict[tuple[str, str], Path] = OrderedDict()
 
-    def clone(self, *, agent_id: str, agent_name: str) -> FileView:
+    def clone(self, *, agent_id: str, agent_name: str, history: History | None = None) -> FileView:
         """Return a fork's view: it has seen what this agent has seen."""
-        other = FileView(agent_id=agent_id, agent_name=agent_name, registry=self._registry)
+        other = FileView(agent_id=agent_id, agent_name=agent_name, registry=self._registry, history=history)
         other._seen = self._seen.copy()
         return other
 
@@ -215,6 +228,7 @@ class FileView:
     async def _put(self, path: Path, file: FileText | None, text: str) -> Written:
         if file is not None and file.text == text:
             raise unchanged(path)
+        await self._keep(path, file, version_of(text))
         document = file.document if file else None
         if file is not None and document is not None:
             note = await self._put_in_editor(file, document, text)
@@ -223,16 +237,63 @@ class FileView:
             await self._put_on_disk(path, file, text)
         return Written(path=path, before=file.text if file else None, after=text, note=note)
 
+    async def restore(self, change: Changed) -> bool:
+        """Put a file back as it was before another agent's changes; False when it is so already.
+
+        Raises:
+            ToolError: somebody else changed it since, what it held is lost, or it cannot be written.
+        """
+        async with self._registry.lock(change.path):
+            return await self._restore(change, await self._look(change.path))
+
+    async def _restore(self, change: Changed, file: FileText | None) -> bool:
+        path, name = change.path, str(change.path)
+        if not change.kept:
+            raise ToolError(f"what {name!r} held before was too much to keep; nothing was changed")
+        text, encoding = (None, UTF8) if change.before is None else textfile.decode(change.before)
+        if (file.version if file else None) == (None if text is None else version_of(text)):
+            return False
+        if file is None or file.version not in change.made:
+            who = (
+                "" if file is None else f" by {named(self._registry.changed_since(path, change.made[-1]), self.agent)}"
+            )
+            did = "was deleted" if file is None else "was changed"
+            raise ToolError(f"{name!r} {did}{who} since; nothing was changed")
+        if text is None:
+            if file.data is None or file.unsaved:
+                raise ToolError(f"{name!r} has unsaved text in the editor; close it there first")
+            await self._on_disk(path, file, atomic.remove_file, path, file.data)
+            self._registry.looked(path, None)
+        elif file.document is not None:
+            await self._put_in_editor(file, file.document, text)
+        else:
+            await self._put_on_disk(path, replace(file, encoding=encoding), text)
+        return True
+
+    async def _keep(self, path: Path, file: FileText | None, version: bytes) -> None:
+        if self._history is None:
+            return
+        before = None if file is None else textfile.encode(file.text, file.encoding)
+        try:
+            await asyncio.to_thread(self._history.intend, path, before, version)
+        except OSError as error:
+            raise ToolError(
+                f"{str(path)!r} was not changed: its present text cannot be kept for an undo: {error.strerror}"
+            ) from error
+
     async def _put_on_disk(self, path: Path, file: FileText | None, text: str) -> None:
         data = textfile.encode(text, file.encoding if file else UTF8)
+        await self._on_disk(path, file, atomic.write_file, path, data, file.data if file else None)
+        self._wrote(path, version_of(text))
+
+    async def _on_disk(self, path: Path, file: FileText | None, act: Callable[..., None], *args: object) -> None:
         try:
-            await asyncio.to_thread(atomic.write_file, path, data, replacing=file.data if file else None)
+            await asyncio.to_thread(act, *args)
         except atomic.ChangedMeanwhileError:
             now = await self._look(path)
             who = named(self._registry.changed_since(path, file.version if file else b""), self.agent)
             gone = "" if now else " (it is gone)"
             raise ToolError(f"{str(path)!r} was changed by {who} at this very moment{gone}; read it again") from None
-        self._wrote(path, version_of(text))
 
     async def _put_in_editor(self, file: FileText, document: Document, text: str) -> str:
         editor = self._registry.editor
@@ -247,7 +308,7 @@ class FileView:
                 version=document.version,
                 before=document.text,
                 after=text,
-                label=f"Edit by {self.agent.name}",
+                label=self._label,
             )
             if not outcome.applied:
                 raise ToolError(self._not_applied(file.path, document, outcome.reason))
@@ -281,6 +342,7 @@ class FileView:
         now = self._registry.documents.get(path)
         if now is not None and not textfile.same_text(now.text, text):
             self._registry.wrote(path, version_of(now.text), ON_SAVE)
+            await self._keep(path, None, version_of(now.text))
             return "The editor changed the text while saving (a formatter); read it again before the next edit."
         return ""
 
