@@ -177,6 +177,7 @@ class Bench:
             offered=TOOLS,
             policy=Policy,
             engine=PermissionEngine(),
+            reviews=lambda: False,
             ask=allowed,
             refused=lambda _tool: None,
             emit=self.events.append,

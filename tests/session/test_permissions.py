@@ -9,7 +9,7 @@ import pytest
 
 from ensign.protocol import events, wire
 from ensign.protocol.access import Mode
-from ensign.protocol.approvals import Outcome
+from ensign.protocol.approvals import DiffPreview, Outcome
 from ensign.testing.replies import Reply, calls
 from tests.session.bench import CHILD, bench, delegate
 
@@ -128,3 +128,28 @@ async def test_an_edit_that_cannot_be_made_is_refused_and_nobody_is_asked(
         await built.turn("edit")
         assert refusal in built.tool_results()[-1]
         assert not [event for event in built.events if isinstance(event, events.ApprovalRequested)]
+
+
+async def test_with_review_edits_every_edit_is_shown_first_and_only_this_answer_is_offered(tmp_path: Path) -> None:
+    root = tmp_path / "w"
+    root.mkdir()
+    (root / "a.py").write_text("one\n")
+    read, edit = ("Read", {"file_path": "a.py"}), {"file_path": "a.py", "old_string": "one"}
+    script = (
+        calls(read),
+        calls(("Edit", {**edit, "new_string": "two"})),
+        calls(("Edit", {**edit, "new_string": "three"})),
+        Reply(text="ok"),
+    )
+    review = {"reviewEdits": "ask"}
+    async with bench(root, *script, options=review, command_line={"mode": "acceptEdits"}) as built:
+        await built.say("edit")
+        first = await built.asked()
+        assert first.reason == "edits are shown to you before they are made (reviewEdits)"
+        assert first.outcomes == (Outcome.ALLOW_ONCE, Outcome.DENY)
+        assert first.diff == DiffPreview(path=str(root / "a.py"), before="one\n", after="two\n")
+        await built.answer(first, Outcome.DENY, "not two")
+        await built.answer(await built.asked(count=2), Outcome.ALLOW_ONCE)
+        await built.settle()
+        assert (root / "a.py").read_text() == "three\n"
+        assert "not two" in built.tool_results()[1]

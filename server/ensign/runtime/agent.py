@@ -33,6 +33,7 @@ class Agent:
         system: its rendered system prompt, never rendered anew within a conversation.
         policy: what it may do now; asked at each call, so that a grant, a mode or a rule holds from then on.
         ask: the agent's way to a person.
+        reviews: whether every edit is shown to a person first.
         refused: why a registered tool is not for this agent (T3).
     """
 
@@ -43,6 +44,7 @@ class Agent:
     policy: Callable[[], Policy]
     engine: PermissionEngine
     ask: Callable[[Question], Awaitable[Answer]]
+    reviews: Callable[[], bool]
     refused: Callable[[Tool], str | None]
     emit: Callable[[events.Event], None]
     intend: Callable[[ToolCall], Awaitable[None]]
@@ -83,6 +85,7 @@ class Agent:
             refused=self.refused,
             judge=self._judge,
             ask=self.ask,
+            reviews=self.reviews,
             context=self._tool_context,
             intend=self.intend,
             emit=self.emit,

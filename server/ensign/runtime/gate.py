@@ -14,6 +14,8 @@ from ensign.protocol.value import frozen
 from ensign.tools.base import Preview, Tool, ToolContext, ToolOutput
 from ensign.tools.check import check
 
+_REVIEW = "edits are shown to you before they are made (reviewEdits)"
+
 
 @frozen
 class CallOutcome:
@@ -46,6 +48,7 @@ class Gate:
         refused: why this agent may not have a tool, or None (T3).
         judge: the permission engine with this agent's policy, read at each call so that new rules hold at once.
         ask: puts the question to a person; returns only with an answer, or raises `DeniedError`.
+        reviews: whether a person sees every edit before it is made, whatever rules and mode allow.
         context: what a call may touch.
         intend: makes the intent of a call with effects durable before it runs (B7).
     """
@@ -55,6 +58,7 @@ class Gate:
     refused: Callable[[Tool], str | None]
     judge: Callable[[Tool, Sequence[Access]], Verdict]
     ask: Callable[[Question], Awaitable[Answer]]
+    reviews: Callable[[], bool]
     context: Callable[[ToolCall, Tool, Gate], ToolContext]
     intend: Callable[[ToolCall], Awaitable[None]]
     emit: Callable[[events.Event], None]
@@ -76,7 +80,10 @@ class Gate:
             raise ToolError(f"the arguments of {tool.name} are not a JSON object: {call.raw[:200]!r}")
         check(tool, call.arguments)
         context = self.context(call, tool, self)
-        await self.permit(call, tool, context, tool.accesses(context, call.arguments))
+        accesses = tool.accesses(context, call.arguments)
+        if tool.preview is not None and self.reviews():
+            accesses = [replace(access, ask=access.ask or _REVIEW) for access in accesses]
+        await self.permit(call, tool, context, accesses)
         started = events.ToolStarted(**self.who, turn_id=turn_id, call=call, activity=tool.activity(call.arguments))
         if tool.effect not in {Effect.READ, Effect.SESSION}:
             await self.intend(call)

@@ -317,6 +317,8 @@ class AgentFactory:
             policy=policy,
             engine=services.engine,
             ask=hooks.ask,
+            # A command-line run has nobody to show edits to; rules and mode decide there.
+            reviews=lambda: not services.headless and services.settings().review_edits == "ask",
             refused=refused,
             emit=hooks.emit,
             intend=hooks.intend,
