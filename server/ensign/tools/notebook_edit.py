@@ -34,7 +34,7 @@ async def run(ctx: ToolContext, arguments: Arguments) -> ToolOutput:
     try:
         written = await ctx.files.edit(path, lambda file: change(file.text))
     except MissingFileError as error:
-        raise ToolError(f"{display(path, ctx.cwd)!r} does not exist; Write creates a notebook") from error
+        raise _missing(display(path, ctx.cwd)) from error
     return await output_of(written, ctx.cwd, "Edited", done[-1])
 
 
@@ -63,15 +63,22 @@ def changed(text: str, arguments: Arguments) -> tuple[str, str]:
     return book.replaced(index, source, kind), f"cell {index + 1}"
 
 
-async def preview(ctx: ToolContext, arguments: Arguments) -> Preview | None:
-    """Return the notebook as text before and after; None when it would fail, which the run then explains."""
-    try:
-        path = _path(ctx, arguments)
-        before = (await ctx.files.peek(path)).text
-        after, _ = changed(before, arguments)
-        return Preview(path=path, before=showable(notebook.as_text(before)), after=showable(notebook.as_text(after)))
-    except ToolError:
-        return None
+async def preview(ctx: ToolContext, arguments: Arguments) -> Preview:
+    """Return the notebook as text before and after.
+
+    Raises:
+        ToolError: it cannot be changed so, in the words of the run.
+    """
+    path = _path(ctx, arguments)
+    file = await ctx.files.before_change(path)
+    if file is None:
+        raise _missing(display(path, ctx.cwd))
+    after, _ = changed(file.text, arguments)
+    return Preview(path=path, before=showable(notebook.as_text(file.text)), after=showable(notebook.as_text(after)))
+
+
+def _missing(name: str) -> ToolError:
+    return ToolError(f"{name!r} does not exist; Write creates a notebook")
 
 
 def _path(ctx: ToolContext, arguments: Arguments) -> Path:
