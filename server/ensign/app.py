@@ -79,14 +79,7 @@ class App:
         self._catalogs[world.roots[0]] = models
         self._reading = asyncio.Lock()
         self._said = deque(fault.message for fault in world.faults)
-        place = Place(
-            processes=self._processes,
-            environment=environment,
-            cwd=world.roots[0],
-            connect_s=lambda: self._world.settings.mcp_connect_seconds,
-            version=ensign.__version__,
-        )
-        self._servers = Servers(place, Pins(world.paths.state / "mcp-tools.json"))
+        self._servers = self._mcp()
         self._store = Store(world.paths.state, report=self._report)
         tools = (*BUILTIN, web_fetch_tool(Fetcher(agent=f"Ensign/{ensign.__version__}", tls=make_tls)))
         self._services = Services(
@@ -154,6 +147,16 @@ class App:
         """What is wrong with each settings file, and with the editor's settings under `OPTIONS`."""
         faults = self._world.diagnostics
         return {path: tuple(one for one in faults if one.path == path) for path in {one.path for one in faults}}
+
+    def _mcp(self) -> Servers:
+        place = Place(
+            processes=self._processes,
+            environment=self._world.start.environ,
+            cwd=self._world.roots[0],
+            connect_s=lambda: self._world.settings.mcp_connect_seconds,
+            version=ensign.__version__,
+        )
+        return Servers(place, Pins(self._world.paths.state / "mcp-tools.json"))
 
     def subscribe(self, on_event: OnEvent, on_changed: Callable[[str], None]) -> Callable[[], None]:
         """Hand every event and every `changed` to a face; the returned function ends that."""

@@ -299,7 +299,7 @@ async def test_a_project_s_servers_are_not_started_before_it_is_trusted(tmp_path
         await built.turn("go")
         assert [name for name in names(built) if name.startswith("mcp__")] == []
         checks = {check.name: check for check in await built.app.diagnose()}
-        assert "'mcpServers' is ignored: the workspace is not trusted" in checks["settings"].detail
+        assert "'mcpServers' is ignored: the file is not trusted" in checks["settings"].detail
 
 
 async def test_a_server_at_an_address_is_called_and_found_again_after_it_was_away(tmp_path: Path) -> None:

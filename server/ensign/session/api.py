@@ -203,6 +203,7 @@ class Api:
     async def worktree_discard(self, params: wire.TaskRef) -> WorktreeDiscarded:
         """Throw the worktree of an ended task away."""
         return await worktrees.discard(*self.sessions.task(params.id))
+
     async def task_undo(self, params: wire.TaskRef) -> TaskUndone:
         """Put the files that a task changed back as they were."""
         return await undo_task(*self.sessions.task(params.id))

@@ -8,8 +8,8 @@ from pathlib import Path
 from ensign.protocol.tasks import FileChange
 from ensign.tools.base import ToolOutput
 from ensign.tools.textdiff import diff
+from ensign.workspace.contents import Written
 from ensign.workspace.paths import display
-from ensign.workspace.view import Written
 
 _SLOW_CHARS = 200_000
 

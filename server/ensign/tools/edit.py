@@ -12,9 +12,9 @@ from ensign.tools.base import Arguments, Preview, Tool, ToolContext, ToolOutput
 from ensign.tools.changes import output_of
 from ensign.tools.replacing import Replaced, replace_exactly
 from ensign.tools.words import count, words_of
+from ensign.workspace.contents import FileText, MissingFileError
 from ensign.workspace.paths import display
 from ensign.workspace.textfile import refuse_surrogates, showable
-from ensign.workspace.view import FileText, MissingFileError
 
 _SLOW_CHARS = 1_000_000
 

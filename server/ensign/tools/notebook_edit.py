@@ -12,9 +12,9 @@ from ensign.tools.base import Arguments, Preview, Tool, ToolContext, ToolOutput
 from ensign.tools.changes import output_of
 from ensign.tools.notebook_cells import Notebook
 from ensign.tools.words import words_of
+from ensign.workspace.contents import MissingFileError
 from ensign.workspace.paths import display
 from ensign.workspace.textfile import refuse_surrogates, showable
-from ensign.workspace.view import MissingFileError
 
 
 async def run(ctx: ToolContext, arguments: Arguments) -> ToolOutput:

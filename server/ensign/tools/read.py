@@ -16,9 +16,9 @@ from ensign.tools import notebook
 from ensign.tools.base import Arguments, Tool, ToolContext, ToolOutput
 from ensign.tools.words import named, words_of
 from ensign.workspace import nofollow, textfile
+from ensign.workspace.contents import FileText, MissingFileError
 from ensign.workspace.paths import display
 from ensign.workspace.textfile import MAX_TEXT_BYTES
-from ensign.workspace.view import FileText, MissingFileError
 
 MAX_LINES = 2000
 MAX_LINE_CHARS = 2000

@@ -10,8 +10,8 @@ from ensign.protocol.errors import ToolError
 from ensign.tools.base import Arguments, Preview, Tool, ToolContext, ToolOutput
 from ensign.tools.changes import output_of
 from ensign.tools.words import words_of
+from ensign.workspace.contents import FileText, MissingFileError, unchanged
 from ensign.workspace.textfile import refuse_surrogates, showable, undecodable, with_newlines
-from ensign.workspace.view import FileText, MissingFileError, unchanged
 
 _ASK = "the editor holds unsaved text of this file, and all of it would be replaced"
 
