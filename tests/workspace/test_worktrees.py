@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -224,6 +225,22 @@ async def test_nothing_of_the_repository_runs(trees: Worktrees, tmp_path: Path) 
     (Path(worktree.path) / "a.txt").write_text("changed\n")
     after = await trees.settle(worktree)
     assert (after.state, after.files) == ("kept", 1)
+    assert not canary.exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "command", [("commit", "--allow-empty", "--no-verify", "-m", "x"), ("status",), ("diff",), ("stash",), ("add", ".")]
+)
+async def test_no_command_runs_a_filter_for_a_file_that_only_looks_changed(
+    trees: Worktrees, tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    repository = made(tmp_path / "w")
+    repository.commit("all", data__bin="data\n", __gitattributes="*.bin filter=evil\n")
+    canary = tmp_path / "CANARY"
+    repository.git("config", "filter.evil.clean", f"touch {canary}; cat")
+    os.utime(repository.path / "data.bin", (1, 1))
+    await trees.git.run(repository.path, *command, identity=True)
     assert not canary.exists()
 
 

@@ -42,7 +42,8 @@ _SETTINGS = {
     "advice.detachedHead": "false",
 }
 _PROGRAMS = r"^(filter\..*\.(clean|smudge|process|required)|merge\..*\.driver)$"
-_TOUCHES_CONTENT = frozenset({"reset", "status", "add", "diff", "merge", "worktree"})
+_WITHOUT_CONTENT = frozenset({"config", "rev-parse", "check-attr", "update-ref", "symbolic-ref", "ls-files"})
+"""Look at no file's content. Every other command may compare files anew and run a filter for it: `commit` does."""
 _TEXT_MERGE = "git merge-file --marker-size=%L %A %O %B"
 """What git does with text where no driver is named."""
 _AT_ONCE = 500
@@ -97,7 +98,7 @@ class Git:
             asyncio.CancelledError: after it is gone.
         """
         settings = dict(_SETTINGS)
-        if _sub_command(arguments) in _TOUCHES_CONTENT:
+        if _sub_command(arguments) not in _WITHOUT_CONTENT:
             settings |= await self._without_programs(folder)
         if identity and not (await self._run(folder, ("config", "user.email"), settings)).text.strip():
             settings |= {"user.name": "Ensign", "user.email": "ensign@localhost"}
