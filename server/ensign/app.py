@@ -81,29 +81,7 @@ class App:
         self._said = deque(fault.message for fault in world.faults)
         self._servers = self._mcp()
         self._store = Store(world.paths.state, report=self._report)
-        tools = (*BUILTIN, web_fetch_tool(Fetcher(agent=f"Ensign/{ensign.__version__}", tls=make_tls)))
-        self._services = Services(
-            settings=lambda: self._world.settings,
-            definitions=lambda: self._world.definitions,
-            models=models,
-            settings_at=lambda cwd: self._world.settings_in(self._world.root_of(cwd)),
-            models_at=lambda cwd: self._catalogs[self._world.root_of(cwd)],
-            tools=tuple(tool for tool in tools if settings.tools is None or tool.name in settings.tools),
-            engine=PermissionEngine(),
-            registry=self._registry,
-            processes=self._processes,
-            servers=self._servers,
-            worktrees=self._worktrees,
-            store=self._store,
-            roots=world.roots,
-            home=world.paths.user_home,
-            platform=sys.platform,
-            headless=headless,
-            trusts=world.trust.believes,
-            base_policy=self._base_policy,
-            add_rule=self._add_rule,
-            clock=time.time,
-        )
+        self._services = self._share(models, headless=headless)
         check_tools(settings.tools or (), known=SESSION_TOOLS | {tool.name for tool in self._services.tools})
         self._sessions = Sessions(self._services, world.paths.state / "output", self._said)
         self.documents: Documents = self._registry.documents
@@ -147,6 +125,32 @@ class App:
         """What is wrong with each settings file, and with the editor's settings under `OPTIONS`."""
         faults = self._world.diagnostics
         return {path: tuple(one for one in faults if one.path == path) for path in {one.path for one in faults}}
+
+    def _share(self, models: Catalog, *, headless: bool) -> Services:
+        world, settings = self._world, self._world.settings
+        tools = (*BUILTIN, web_fetch_tool(Fetcher(agent=f"Ensign/{ensign.__version__}", tls=make_tls)))
+        return Services(
+            settings=lambda: self._world.settings,
+            definitions=lambda: self._world.definitions,
+            models=models,
+            settings_at=lambda cwd: self._world.settings_in(self._world.root_of(cwd)),
+            models_at=lambda cwd: self._catalogs[self._world.root_of(cwd)],
+            tools=tuple(tool for tool in tools if settings.tools is None or tool.name in settings.tools),
+            engine=PermissionEngine(),
+            registry=self._registry,
+            processes=self._processes,
+            servers=self._servers,
+            worktrees=self._worktrees,
+            store=self._store,
+            roots=world.roots,
+            home=world.paths.user_home,
+            platform=sys.platform,
+            headless=headless,
+            trusts=world.trust.believes,
+            base_policy=self._base_policy,
+            add_rule=self._add_rule,
+            clock=time.time,
+        )
 
     def _mcp(self) -> Servers:
         place = Place(
