@@ -162,7 +162,7 @@ async def test_a_fork_in_a_worktree_keeps_its_parents_bytes_and_is_told_in_its_d
 @pytest.mark.slow
 async def test_resumed_it_goes_on_in_its_worktree_or_in_one_made_anew(tmp_path: Path) -> None:
     repository = made(tmp_path / "w")
-    async with bench(repository.path, calls(isolated()), Reply(text="done"), command_line=EDITS) as built:
+    async with bench(repository.path, calls(isolated()), *[Reply(text="done")] * 3, command_line=EDITS) as built:
         built.server.route(
             CHILD,
             Reply(text="nothing to do"),

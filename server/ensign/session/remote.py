@@ -24,6 +24,8 @@ from ensign.protocol.errors import EnsignError, UserError
 from ensign.session.api import Api
 
 LINE_BYTES = 1 << 20
+_ACCEPTING = 3
+"""Rounds of the loop from the acceptance of a connection to `_called`: who was let in last must not be left open."""
 LAST_ANSWERS_S = 0.3
 
 Handler = Callable[[Any], Awaitable[Any]]
@@ -93,6 +95,8 @@ class Doors:
 
     async def closed(self, session_id: str) -> None:
         """Let who waited for an end have it."""
+        for _ in range(_ACCEPTING):
+            await asyncio.sleep(0)
         callers = self._callers.pop(session_id, set())
         if callers:
             _, late = await asyncio.wait(callers, timeout=LAST_ANSWERS_S)
