@@ -182,7 +182,7 @@ function otherCommands(parts: Parts): Record<string, Command> {
   return {
     explore: (pointed: Pointed) => explore.explore(pointed),
     ask: (pointed: Pointed) => explore.ask(pointed),
-    setApiKey: () => secrets.ask(),
+    setApiKey: (provider?: unknown) => secrets.ask(typeof provider === "string" ? provider : undefined),
     clearApiKey: () => secrets.clear(),
     "agents.refresh": () => agents.refresh(),
     "agents.new": () => newAgent(server),

@@ -19,8 +19,9 @@ export class Secrets implements vscode.Disposable {
     });
   }
 
-  async ask(): Promise<void> {
-    const provider = await this.pick("Whose key do you want to set?");
+  /** Ask for a key: of this provider or, where nobody says whose, of the one that the person picks. */
+  async ask(of?: string): Promise<void> {
+    const provider = of ?? (await this.pick("Whose key do you want to set?"));
     if (provider === undefined) return;
     const key = await vscode.window.showInputBox({
       title: `API key for ${provider}`,

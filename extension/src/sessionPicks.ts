@@ -84,6 +84,7 @@ export async function pickModel(server: Server, sessions: Sessions): Promise<voi
       description: [provider, ...Object.keys(roles).filter((role) => roles[role] === id)].join(" · "),
       detail: ready ? "" : problem,
       id,
+      provider,
       ready,
     })),
   );
@@ -97,7 +98,7 @@ export async function pickModel(server: Server, sessions: Sessions): Promise<voi
     const set = "Set API Key";
     const steps = choice.detail.startsWith("needs a key") ? [set, "Use anyway"] : ["Use anyway"];
     const answer = await vscode.window.showWarningMessage(`${choice.id} is not ready: ${choice.detail}`, ...steps);
-    if (answer === set) await vscode.commands.executeCommand("ensign.setApiKey");
+    if (answer === set) await vscode.commands.executeCommand("ensign.setApiKey", choice.provider);
     if (answer === undefined) return;
   }
   await server.request("ensign/session/set", { sessionId: await sessions.ensure(), model: choice.id });
