@@ -38,7 +38,7 @@ async def test_a_key_is_asked_for_by_a_model_that_needs_one(workbench: Workbench
     await workbench.quick_pick("claude-haiku").click()
     await workbench.answer_toast("is not ready: needs a key", "Set API Key")
     await expect(workbench.page.get_by_text("API key for anthropic")).to_be_visible()
-    await workbench.quick_input().fill("sk-ant-test")
+    await workbench.page.keyboard.type("sk-ant-test")
     await workbench.page.keyboard.press("Enter")
     await expect(workbench.status_item("the key for anthropic is set")).to_be_visible()
     await workbench.command("Ensign: Select Model")
